@@ -1,16 +1,15 @@
+package import Logs
 package import System
 
 /// The queue as ingest sees it: it takes accepted batches.
 package protocol BatchQueue: Sendable {
-    /// The present admission of a batch. Costs an atomic load; ingest asks for it before it reads a
-    /// body.
+    /// The present admission: an atomic load, which ingest asks for before it reads a body.
     var admission: QueueAdmission { get }
 
     /// The present admission for this outlet. Its destination may be full while others are not.
     func admission(for outlet: Outlet) -> QueueAdmission
 
-    /// The present admission for a destination whose logstores are not known yet. It tells only if
-    /// there is room for bytes.
+    /// The admission for a destination without known logstores: only if there is room for bytes.
     func admission(forDestination name: String) -> QueueAdmission
 
     /// Returns the outlets of one request that get no place for their logstores. `outlets` is in
@@ -40,8 +39,7 @@ package protocol BatchQueue: Sendable {
         whenDurable: @escaping @Sendable (AppendOutcome) -> Void
     )
 
-    /// Counts a request without batches: none of its logs goes to a destination. The tally is
-    /// stored within a second.
+    /// Counts a request of which no log goes to a destination. Stored within a second.
     func count(_ tally: IntakeTally)
 }
 
@@ -79,7 +77,7 @@ package struct BatchIdentity: Sendable, Equatable {
     }
 }
 
-package enum QueueAdmission: Equatable, Sendable {
+package enum QueueAdmission: UInt8, Sendable {
     case open
     /// The configured bound in bytes is reached.
     case full
@@ -99,8 +97,7 @@ package enum QueueAdmission: Equatable, Sendable {
     case failing
     case stopping
 
-    /// True if the reason is the batch's destination or stream, so that batches for other
-    /// destinations may have room.
+    /// True if batches for other destinations or streams may have room.
     package var concernsDestination: Bool {
         switch self {
         case .destinationFull, .tooManyLogstores, .tooManyStreams, .tooManyStreamsOfDestination,
@@ -116,4 +113,101 @@ package enum AppendOutcome: Equatable, Sendable {
     /// The request was stored before and answered with this receipt and number of logs.
     case repeated(receipt: [UInt8], logs: Int)
     case refused(QueueAdmission)
+}
+
+/// Logs that may share one LogGroup.
+package struct StreamKey: Hashable, Sendable {
+    /// The destination's name in the configuration.
+    package let destination: String
+    package let logstore: String
+    package let trailer: GroupTrailer
+
+    package init(destination: String, logstore: String, trailer: GroupTrailer) {
+        self.destination = destination
+        self.logstore = logstore
+        self.trailer = trailer
+    }
+
+    /// The cost of a stream besides its rows: most of that of a fleet that sends tiny requests with
+    /// different tags, which devices choose.
+    package var cost: Int {
+        destination.utf8.count + logstore.utf8.count + trailer.bytes.count + Self.overhead
+    }
+
+    /// The stream's object, its places in tables and lines (300 to 400 bytes), the ends of pages.
+    private static let overhead = 512
+
+    package var outlet: Outlet { Outlet(destination: destination, logstore: logstore) }
+}
+
+/// The logs of one device request that go to one stream.
+package struct Batch: Sendable {
+    /// Logs that the gateway accepts although SLS will never take them unchanged.
+    package struct Dead: Sendable {
+        package let logs: EncodedLogs
+        package let reason: DeathReason
+
+        package init(logs: EncodedLogs, reason: DeathReason) {
+            self.logs = logs
+            self.reason = reason
+        }
+    }
+
+    package var stream: StreamKey
+    package let logs: EncodedLogs
+    /// Logs that become dead letters at once.
+    package let dead: [Dead]
+    /// Further logs that were accepted and that a policy dropped. They count as discarded.
+    package let dropped: Int
+    /// False if the request may be stored without this batch when its destination has no room.
+    package let isRequired: Bool
+    /// How often the logs were replayed as dead letters, with this time. Logs with different counts
+    /// never share a row, so each log keeps its own.
+    package var replays = 0
+    /// The logs as rows, if they were compressed at once. Empty for small batches, which share
+    /// rows.
+    package var rows: [PackedRow] = []
+    /// Learns where the logs are stored; nil for almost all batches.
+    package var track: BatchTrack?
+
+    package init(
+        stream: StreamKey,
+        logs: EncodedLogs,
+        dead: [Dead] = [],
+        dropped: Int = 0,
+        isRequired: Bool = true
+    ) {
+        self.stream = stream
+        self.logs = logs
+        self.dead = dead
+        self.dropped = dropped
+        self.isRequired = isRequired
+    }
+
+    /// The number of all its logs: for the queue, dead and dropped.
+    package var allLogs: Int { dead.reduce(logs.count + dropped) { $0 + $1.logs.count } }
+}
+
+/// Logs that the queue stores as one row.
+package struct PackedRow: Sendable {
+    package let block: StoredBlock
+    package let logs: Int
+
+    package init(block: StoredBlock, logs: Int) {
+        self.block = block
+        self.logs = logs
+    }
+}
+
+/// A logstore of a destination. Delivery asks for packets by outlet, so a logstore that takes
+/// nothing does not hold up the others.
+package struct Outlet: Hashable, Sendable {
+    /// The destination's name in the configuration.
+    package let destination: String
+    package let logstore: String
+
+    package init(destination: String, logstore: String) {
+        self.destination = destination
+        self.logstore = logstore
+    }
 }

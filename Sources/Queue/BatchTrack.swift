@@ -3,8 +3,8 @@ package import System
 
 /// Learns where the queue stores the batches of a request, for a capture that follows its logs.
 package final class BatchTrack: Sendable {
-    /// A row of the queue, and the numbers of the batch's logs in it: a row takes a number for each
-    /// of its logs, so that a part of it can become a row of its own.
+    /// A row and the numbers of the batch's logs in it: a row takes a number for each of its logs,
+    /// so that a part of it can become a row of its own.
     package struct Place: Sendable, Equatable {
         package let stream: StreamID
         package let row: Int64
@@ -120,8 +120,8 @@ package struct PacketAttempt: Sendable {
         self.result = result
     }
 
-    /// About the memory that the attempt takes. Attempts with one stream share its trailer, but may
-    /// outlive the stream.
+    /// About the memory that it takes. Attempts share a stream's trailer, but may outlive the
+    /// stream.
     package var weight: Int {
         let texts = [endpoint, address, resolver ?? "", code ?? "", message, requestID ?? ""]
         let stream = packet.stream
@@ -131,10 +131,52 @@ package struct PacketAttempt: Sendable {
     }
 }
 
-/// Whoever wants to know of attempts. Asked for each of them, on the delivery thread, so both must
-/// be quick.
+/// Learns of attempts, on the delivery thread, so both must be quick.
 package protocol AttemptWatcher: Sendable {
     var wantsAttempts: Bool { get }
 
     func note(_ attempt: PacketAttempt)
+}
+
+/// Logs that left the queue without being delivered.
+package struct EndedLogs: Sendable, Equatable {
+    package enum End: Sendable, Equatable {
+        /// The ids of their dead letters, in the order of the logs.
+        case dead([Int64])
+        case expired
+        case discarded
+    }
+
+    package let stream: StreamID
+    /// The numbers that the logs had: see `BatchTrack.Place`.
+    package let numbers: ClosedRange<Int64>
+    package let end: End
+    /// Last number of the row. Logs behind the removed ones, up to here, close the gap; nil: no
+    /// shift.
+    package let renumberedThrough: Int64?
+
+    package init(
+        stream: StreamID,
+        numbers: ClosedRange<Int64>,
+        end: End,
+        renumberedThrough: Int64? = nil
+    ) {
+        self.stream = stream
+        self.numbers = numbers
+        self.end = end
+        self.renumberedThrough = renumberedThrough
+    }
+}
+
+/// Learns of logs that end undelivered, on the queue's thread, after the answers of a transaction
+/// and before delivery has its packets. All must be quick.
+package protocol QueueWatcher: Sendable {
+    /// Asked when logs end. False costs nothing more.
+    var wantsEnds: Bool { get }
+
+    /// Called when the end of the logs is durable.
+    func note(_ ended: [EndedLogs])
+
+    /// A write failed, and what it did is unknown. The ends of some logs may never be told.
+    func loseTrack()
 }

@@ -58,8 +58,8 @@ package struct FleetStatus: Sendable, Equatable {
     package struct Messages: Sendable, Equatable {
         /// Requests of other gateways that are remembered.
         package var knownRepeats = 0
-        /// Requests that got the answer that another gateway had given. Counted since the start, as
-        /// is the next one.
+        /// Requests answered as another gateway had done. Counted since the start, as is the next
+        /// one.
         package var recognisedRepeats = 0
         /// Requests that the others were not told of, because the engine did not take the messages.
         package var untoldRepeats = 0
@@ -77,14 +77,12 @@ package struct FleetStatus: Sendable, Equatable {
     package var others: [Node] = []
     /// How many shards the cluster has, those without a gateway among them.
     package var shardsOfCluster = 0
-    /// Shards that may be adopted: their gateway has stopped or fallen silent for long enough, and
-    /// none reads them.
+    /// Shards without a reader, whose gateway has stopped or was silent for long enough.
     package var orphans: [String] = []
-    /// False: this gateway has not looked at the cluster yet, and does not know the others and the
-    /// shards.
+    /// False: this gateway has not looked at the cluster yet.
     package var hasLooked = false
-    /// Shards that no gateway works on at this moment: orphans, those of gateways that have stopped
-    /// or fallen silent, and those that are being adopted or absorbed. All orphans are among them.
+    /// Shards that no gateway works on now: orphans, those of gateways that have stopped or fallen
+    /// silent, and those that are being adopted or absorbed.
     package var unattended: Set<String> = []
     /// The shard that is being read to adopt it.
     package var adopting: String?
@@ -96,8 +94,7 @@ package struct FleetStatus: Sendable, Equatable {
     package var absorptions = 0
     /// Shards that another gateway took.
     package var losses = 0
-    /// Packets that were delivered when another gateway had their shard already, which delivers
-    /// them again.
+    /// Packets delivered when another gateway had their shard, which delivers them again.
     package var lateAcknowledgements = 0
     package var messages = Messages()
 

@@ -1,14 +1,13 @@
-/// The gateway's queue as a whole. Ingest uses `BatchQueue` and delivery `PacketSource`. The code
-/// that starts, changes, shows and stops the queue uses this protocol.
+/// The gateway's queue for the code that starts, changes, shows and stops it. Ingest uses
+/// `BatchQueue` and delivery `PacketSource`.
 package protocol GatewayQueue: BatchQueue, PacketSource, DeadLetters, Decisions, StreamLister,
     LogPeeker
 {
     /// The state at the last commit. Touches no disk.
     var status: QueueStatus { get }
 
-    /// Sets the rules for each destination, and the bounds if given. A destination without rules
-    /// gets the defaults. The change takes effect for everything that is stored and sealed after
-    /// it.
+    /// Sets the rules, and the bounds if given, for everything that is stored and sealed
+    /// afterwards. A destination without rules gets the defaults.
     func apply(_ rules: [String: DestinationRules], _ bounds: QueueBounds?)
 
     /// Tells the watcher of logs that end without delivery, from the next transaction on.
@@ -17,8 +16,7 @@ package protocol GatewayQueue: BatchQueue, PacketSource, DeadLetters, Decisions,
     /// The other gateways of the cluster; nil: the gateway takes part in none.
     var others: (any OtherGateways)? { get }
 
-    /// Commits everything that waits and closes the queue. Refuses later callers. A callback of the
-    /// queue must not call it.
+    /// Commits what waits and closes the queue. No callback of the queue may call it.
     func close()
 }
 
@@ -26,4 +24,59 @@ extension GatewayQueue {
     package var others: (any OtherGateways)? { nil }
 
     package func apply(_ rules: [String: DestinationRules]) { apply(rules, nil) }
+}
+
+/// The other gateways of a cluster, which answer questions that only their askers know.
+package protocol OtherGateways: Sendable {
+    /// Asks gateways by the names of their nodes. One that gives no answer in time is missing. One
+    /// that is not there at all takes less time.
+    func ask(
+        _ nodes: Set<String>,
+        _ question: [UInt8],
+        atMost patience: Duration
+    ) -> [String: [UInt8]]
+
+    /// Ends all questions that wait for answers, and lets none begin.
+    func stopAsking()
+
+    /// Lets the answerer answer the questions of others.
+    func answerQuestions(by answerer: @escaping QuestionAnswerer)
+}
+
+/// Calls `reply` once, on a thread that must not wait.
+package typealias QuestionAnswerer =
+    @Sendable (
+        _ question: [UInt8], _ reply: @escaping @Sendable ([UInt8]) -> Void
+    ) -> Void
+
+/// An error of the queue.
+package struct QueueError: Error, Equatable, Sendable, CustomStringConvertible {
+    package enum Kind: Equatable, Sendable {
+        /// Another process holds the data directory.
+        case inUse
+        /// The directory cannot be created, opened or written.
+        case directory
+        case diskFull
+        case corrupt
+        /// The queue recalls the packet.
+        case withdrawn
+        /// Written by a newer Sluice.
+        case newerSchema
+        /// Another gateway has the shard.
+        case fenced
+        /// The engine of the commit log cannot be reached at this moment.
+        case unreachable
+        /// The engine of the commit log refuses this gateway, or lacks what it needs.
+        case refused
+        case io
+    }
+
+    package let kind: Kind
+    /// One sentence with the path, the cause and the remedy.
+    package let description: String
+
+    package init(_ kind: Kind, _ description: String) {
+        self.kind = kind
+        self.description = description
+    }
 }

@@ -27,21 +27,18 @@ package struct QueueStatus: Sendable, Equatable {
         package var packets = 0
         /// The part of `bytes` that its dead letters take. The ledger has their number.
         package var deadBytes = 0
-        /// Logs of refused packets that were dropped on the operator's wish since the start, and
-        /// the reason of the last refusal. The ledger counts these logs as discarded.
+        /// Logs of refused packets dropped on the operator's wish since the start, and the last
+        /// reason. The ledger counts them as discarded.
         package var refusedLogs = 0
         package var lastRefusal: DeathReason?
-        /// The difference between the ledger and the queued logs; 0 is correct. Updated once a
-        /// second.
+        /// The ledger's difference from the queued logs; 0 is correct. Updated once a second.
         package var imbalance = 0
-        /// Its bytes in the queue, and its own bound. Without a bound of its own, only the queue's
-        /// bound applies.
+        /// Its bytes in the queue, and its own bound, if it has one besides the queue's.
         package var bytes = 0
         package var bytesMax: Int?
         /// The answer to its batches.
         package var admission = QueueAdmission.open
-        /// The number of logstores that have logs, and its bound. The queue refuses batches for
-        /// further logstores.
+        /// The logstores that have logs, and their bound, beyond which the queue refuses batches.
         package var logstores = 0
         package var logstoresMax = 0
         /// Lanes of each logstore; 0 without `exactly_once`.
@@ -72,8 +69,7 @@ package struct QueueStatus: Sendable, Equatable {
     package struct Repeats: Sendable, Equatable {
         /// The number of remembered requests.
         package var known = 0
-        /// The number of repeated requests, which were not stored again. Counted since the start,
-        /// as is `forgottenEarly`.
+        /// Requests that were repeated and not stored again since the start, as for the next one.
         package var repeated = 0
         /// Requests that were forgotten before their age, because there were too many.
         package var forgottenEarly = 0
@@ -82,8 +78,7 @@ package struct QueueStatus: Sendable, Equatable {
     }
 
     package var admission = QueueAdmission.open
-    /// The reason for `failing`, or for a full commit log, with the remedy. Nil while the store
-    /// works.
+    /// The reason for `failing`, or for a full commit log, with the remedy.
     package var problem: QueueError?
     /// Queued bytes, compressed, including the cost of rows and streams.
     package var bytes = 0
@@ -146,6 +141,47 @@ package struct QueueStatus: Sendable, Equatable {
     package var oldest: WallTime? {
         destinations.values.compactMap(\.oldest).min()
     }
+
+    // The status of several shards as one.
+
+    /// Adds what another shard has and did. Admission, bounds and the disk stay those of this one.
+    package mutating func add(_ other: QueueStatus) {
+        bytes += other.bytes
+        rows += other.rows
+        streams += other.streams
+        packets += other.packets
+        for (name, destination) in other.destinations {
+            destinations[name, default: Destination()].add(destination)
+        }
+        intake += other.intake
+        deadLetters = (deadLetters + other.deadLetters).joined
+        waitingBytes += other.waitingBytes
+        recentBytes += other.recentBytes
+        repeats.known += other.repeats.known
+        databaseBytes += other.databaseBytes
+        logBytes += other.logBytes
+        failures += other.failures
+        lostLogs += other.lostLogs
+        repairedLogs += other.repairedLogs
+        ledgerImbalances += other.ledgerImbalances
+        isolations += other.isolations
+        isolationsWaiting += other.isolationsWaiting
+        relanes += other.relanes
+    }
+
+    /// Only what was counted for good, without dead letters.
+    package var ledgersWithoutDead: QueueStatus {
+        var status = QueueStatus()
+        for (name, destination) in destinations {
+            var kept = Destination()
+            kept.ledger = destination.ledger.withoutDead
+            kept.volumes = destination.volumes
+            status.destinations[name] = kept
+        }
+        status.intake = intake
+        status.intake += IntakeTally(logs: -Int(ledger.dead))
+        return status
+    }
 }
 
 /// The replicated log behind the queue.
@@ -187,4 +223,50 @@ package enum CommitReason: String, CounterKey {
     case moreWaits = "more_waits"
     /// The commit has no requests, but work of delivery, operators or the clock.
     case otherWork = "other_work"
+}
+
+extension QueueStatus.Destination {
+    fileprivate mutating func add(_ other: QueueStatus.Destination) {
+        ledger = ledger + other.ledger
+        volumes += other.volumes
+        oldest = [oldest, other.oldest].compactMap(\.self).min()
+        packets += other.packets
+        deadBytes += other.deadBytes
+        refusedLogs += other.refusedLogs
+        lastRefusal = lastRefusal ?? other.lastRefusal
+        imbalance += other.imbalance
+        bytes += other.bytes
+        dropped += other.dropped
+        for (name, outlet) in other.outlets {
+            outlets[name, default: QueueStatus.Outlet()].add(outlet)
+        }
+    }
+}
+
+extension QueueStatus.Outlet {
+    fileprivate mutating func add(_ other: QueueStatus.Outlet) {
+        queued += other.queued
+        packets += other.packets
+        oldest = [oldest, other.oldest].compactMap(\.self).min()
+        lanesInUse += other.lanesInUse
+    }
+}
+
+extension [DeadLetterSum] {
+    /// One sum for each destination and code, in the order in which they appear.
+    package var joined: [DeadLetterSum] {
+        var places: [String: [String: Int]] = [:]
+        var sums: [DeadLetterSum] = []
+        for sum in self {
+            if let place = places[sum.destination]?[sum.code] {
+                sums[place].letters += sum.letters
+                sums[place].bytes += sum.bytes
+                sums[place].latest = Swift.max(sums[place].latest, sum.latest)
+            } else {
+                places[sum.destination, default: [:]][sum.code] = sums.count
+                sums.append(sum)
+            }
+        }
+        return sums
+    }
 }

@@ -1,8 +1,8 @@
 /// One of the queues that together are the gateway's queue: a database with its own numbers, lanes
-/// and ledger. A gateway puts the logs of its devices into its home shard.
+/// and ledger. Devices' logs go to the gateway's home shard.
 ///
-/// The process gives the number. One that anything outside has seen is never given again, so it
-/// stands for the shard's name in each packet.
+/// The process gives the number, and never again one that anything outside has seen: it stands for
+/// the shard's name in each packet.
 package struct Shard: Hashable, Sendable {
     package static let home = Shard(number: 0)
 
@@ -20,8 +20,7 @@ extension Shard {
     /// Enough for nine years at a million logs a second.
     private static let letterBits: Int64 = 48
 
-    /// The id by which everything outside of the shard knows one of its dead letters. In the first
-    /// home shard that is its number.
+    /// The id of a dead letter outside of the shard: in the first home shard its number.
     package func letterID(_ number: Int64) -> Int64 {
         Int64(self.number) << Self.letterBits + number
     }

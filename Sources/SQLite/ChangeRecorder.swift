@@ -1,10 +1,8 @@
 import CSQLite
 
 /// Records what a transaction changes, as a *patchset*: whole rows for inserts, changed columns for
-/// updates, keys for deletes. Applied to a copy of the database as it was before, it gives the
-/// database as it is after.
-///
-/// Only tables with a primary key are recorded, and no changes of the schema.
+/// updates, keys for deletes, but no changes of the schema. Applied to a copy of the database
+/// before it, it gives the database after it. Only tables with a primary key are recorded.
 package final class ChangeRecorder {
     private let session: OpaquePointer
     /// The session must end before its connection.
@@ -43,8 +41,8 @@ extension Connection {
         return session
     }
 
-    /// Applies recorded changes. Throws `damage` if the database is not as it was before them; the
-    /// caller then rolls its transaction back.
+    /// Applies recorded changes. If the database is not as it was before them, throws `damage`, and
+    /// the caller rolls back.
     package func apply(_ changes: [UInt8]) throws(SQLiteError) {
         let code = changes.withUnsafeBytes { bytes in
             sqlite3changeset_apply(

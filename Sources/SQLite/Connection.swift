@@ -1,13 +1,11 @@
 import CSQLite
 
-/// One SQLite connection. It is opened without SQLite's own locks, so only one thread at a time may
-/// use it.
+/// One SQLite connection, without SQLite's own locks: only one thread at a time may use it.
 package final class Connection {
     package enum Access {
         case readWrite
         case readOnly
-        /// Reads and writes data that may be lost. SQLite checkpoints on its own, and pragmas may
-        /// turn safety off.
+        /// Data that may be lost: SQLite checkpoints on its own, and pragmas may turn safety off.
         case scratch
     }
 
@@ -41,8 +39,8 @@ package final class Connection {
         handle = opened
         // A damaged or planted schema must not run code.
         _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
-        // A container may have no directory for temporary files, which also savepoints and sorting
-        // would need.
+        // Savepoints and sorting need temporary files, and a container may have no directory for
+        // them.
         try execute("PRAGMA temp_store = MEMORY")
         guard access != .scratch else { return }
         // The owner checkpoints; no connection does it on its own, not even while closing.
@@ -59,16 +57,14 @@ package final class Connection {
         sqlite3_close_v2(handle)
     }
 
-    /// Makes a database readable whose file is too short; otherwise SQLite refuses all of it.
-    /// Writes nothing to it.
+    /// Makes a database readable whose file is too short. Writes nothing to it.
     package func tolerateDamage() throws(SQLiteError) {
         try execute("PRAGMA query_only = ON")
         _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_DEFENSIVE, 0)
         _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1)
     }
 
-    /// Calls the closure every hundred steps of a statement, and ends the statement once it returns
-    /// false.
+    /// Asks every hundred steps of a statement, and ends it once the answer is false.
     package func endUnless(_ isWanted: @escaping () -> Bool) {
         let wish = Wish(isWanted)
         self.wish = wish
@@ -83,8 +79,8 @@ package final class Connection {
         )
     }
 
-    /// Counts the WAL's pages after each commit. SQLite's automatic checkpoint uses the same hook
-    /// and is replaced by this. The connection must not move while it is open.
+    /// Counts the WAL's pages after each commit, with the hook of SQLite's automatic checkpoint.
+    /// The connection must not move while it is open.
     package func watchLog() {
         sqlite3_wal_hook(
             handle,
@@ -143,45 +139,36 @@ package final class Connection {
     private func error(_ code: CInt, _ sql: String) -> SQLiteError {
         SQLiteError(code: code, message: String(cString: sqlite3_errmsg(handle)), sql: sql)
     }
-}
 
-// MARK: - The WAL
+    // MARK: - The WAL
 
-extension Connection {
-    /// The number of committed frames, from the index that all connections share. Call it inside a
-    /// transaction: before the first transaction there is no index.
+    /// The number of committed frames, from the shared index, which exists only inside a
+    /// transaction.
     package func committedFrames() -> Int {
         var file: UnsafeMutablePointer<sqlite3_file>?
         guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK,
             let map = file?.pointee.pMethods?.pointee.xShmMap
         else { return 0 }
         var index: UnsafeMutableRawPointer?
-        // The first part of the index is mapped already. See https://sqlite.org/walformat.html for
-        // its format.
+        // The index's first part is mapped already: see https://sqlite.org/walformat.html.
         guard map(file, 0, 1 << 15, 0, &index) == SQLITE_OK, let index else { return 0 }
         return Int(index.load(fromByteOffset: 16, as: UInt32.self))
     }
-}
 
-// MARK: - Checkpoints
+    // MARK: - Checkpoints
 
-extension Connection {
-    /// Moves the whole WAL into the database, and lets the connection remove the WAL when it
-    /// closes.
+    /// Moves the whole WAL into the database, and lets the closing connection remove it.
     package func finish() throws(SQLiteError) {
         guard try checkpoint(.truncate) == .nothing else {
             throw .unsuitable("another process reads the WAL, so it stays beside the database")
         }
         _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
     }
-}
 
-extension Connection {
     package enum Checkpoint {
         /// Moves as many pages as possible without waiting.
         case passive
-        /// Also makes the next commit start at the beginning of the WAL, unless a reader uses it.
-        /// Does not wait for readers.
+        /// Also makes the next commit start the WAL anew, unless a reader uses it. Does not wait.
         case restart
         /// Also truncates the WAL file. Waits for readers as long as for any lock.
         case truncate
@@ -190,8 +177,7 @@ extension Connection {
     /// What remains in the WAL after a checkpoint.
     package enum LogRest: Equatable {
         case nothing
-        /// A reader uses the WAL, so this many pages stay in it. All pages that could be moved are
-        /// moved.
+        /// A reader uses the WAL, so this many pages stay in it. All that could be moved are moved.
         case pages(Int)
         /// Another connection holds a lock that a checkpoint needs.
         case unknown
@@ -221,6 +207,33 @@ extension Connection {
         }
         walPages = Int(inLog)
         return .pages(Int(inLog))
+    }
+
+    private static let pagesAtOnce: CInt = 256
+
+    /// Copies the whole database page by page, as it is in this connection's transaction, or when
+    /// the copy begins. Ends early when `shouldContinue` returns false.
+    package func copy(
+        into target: Connection,
+        while shouldContinue: () -> Bool
+    ) throws(SQLiteError) {
+        guard let backup = sqlite3_backup_init(target.handle, "main", handle, "main") else {
+            throw target.lastError("copy")
+        }
+        var code = SQLITE_OK
+        while code == SQLITE_OK, shouldContinue() {
+            code = sqlite3_backup_step(backup, Self.pagesAtOnce)
+        }
+        // Reports the error of the last step.
+        guard sqlite3_backup_finish(backup) == SQLITE_OK else { throw target.lastError("copy") }
+    }
+
+    private func lastError(_ what: String) -> SQLiteError {
+        SQLiteError(
+            code: sqlite3_extended_errcode(handle),
+            message: String(cString: sqlite3_errmsg(handle)),
+            sql: what
+        )
     }
 }
 

@@ -2,8 +2,8 @@ import CSQLite
 import Glibc
 package import System
 
-/// A failed call into SQLite, or a failed check of our own. It carries the statement's text but
-/// never its bound values, which are customers' data.
+/// A failed call into SQLite, or a failed check of our own. It has the statement's text but never
+/// its bound values, which are customers' data.
 package struct SQLiteError: Error, CustomStringConvertible {
     /// What the failure means for the queue.
     package enum Kind {
@@ -46,8 +46,7 @@ package struct SQLiteError: Error, CustomStringConvertible {
             }
         isOurs = code & 0xff == SQLITE_CONSTRAINT
         lacksTable = code & 0xff == SQLITE_ERROR
-        // SQLITE_IOERR_READ, _SHORT_READ, _DATA, _CORRUPTFS and _IN_PAGE are macros that do not
-        // import.
+        // Macros that do not import: SQLITE_IOERR_READ, _SHORT_READ, _DATA, _CORRUPTFS, _IN_PAGE.
         isUnreadable = code & 0xff == SQLITE_IOERR && [1, 2, 32, 33, 34].contains(code >> 8)
         description = "\(message) (SQLite \(code)) in: \(sql)"
     }

@@ -94,6 +94,140 @@ import Testing
         #expect(damaged?.kind == .corrupt)
         #expect(place.names == ["backup.db"])
     }
+
+    private var database: String { directory.path + "/queue.db" }
+
+    /// Twelve rows, of which eight are sealed, closed in good order.
+    private func fill() throws {
+        let limits = PacketLimits(rawBytes: 1 << 20, logs: 40, age: .seconds(3600))
+        let store = try DurableQueue(.small(directory.path, packets: limits), journal: .silent)
+        defer { store.close() }
+        for row in 0..<12 {
+            let numbers = row * 10..<row * 10 + 10
+            _ = store.store(Batch(stream: .named("a"), logs: logs(numbers, filling: 700)))
+        }
+        _ = Consumer(store).packets(2)
+    }
+
+    private func change(_ sql: String) throws {
+        let connection = try Connection(database, .readWrite)
+        try connection.execute(sql)
+        try connection.finish()
+    }
+
+    /// Inspects it, and sees that nothing was changed or left behind.
+    private func inspect() throws -> InspectionReport {
+        let names = directory.names
+        let before = names.map { readFile(directory.path + "/" + $0) }
+        let report = try Inspection.run(directory.path)
+        #expect(directory.names == names)
+        #expect(names.map { readFile(directory.path + "/" + $0) } == before)
+        return report
+    }
+
+    @Test("A queue is fine whose logs are in its WAL, and stays as it is")
+    func inLogOfInspection() throws {
+        let copy = try directory.fillLog()
+        for name in ["queue.db", "queue.db-wal"] {
+            writeFile("\(directory.path)/\(name)", readFile("\(copy.path)/\(name)"))
+        }
+        let report = try inspect()
+        #expect(report.isFine, "\(report.findings)")
+        #expect(report.schema == QueueSchema.migrations.count && report.logs == 300)
+        #expect(report.streams == 1 && report.logBytes > 0)
+        #expect(report.ledgers["app"]?.queued == 300)
+    }
+
+    @Test(
+        "What is wrong is named",
+        arguments: [
+            (
+                "UPDATE rows SET payload = zeroblob(size) WHERE id = (SELECT max(id) FROM rows)",
+                .rows
+            ),
+            ("UPDATE rows SET raw = raw + 1 WHERE id = (SELECT max(id) FROM rows)", .rows),
+            ("UPDATE rows SET stream = 77 WHERE id = (SELECT max(id) FROM rows)", .rows),
+            ("DELETE FROM streams", .packets),
+            ("DELETE FROM rows WHERE id = (SELECT max(last_row) FROM packets)", .packets),
+            ("DELETE FROM packets WHERE number = (SELECT min(number) FROM packets)", .packets),
+            ("UPDATE packets SET first_row = 0", .packets),
+            ("UPDATE packets SET logs = logs + 1", .packets),
+            ("UPDATE ledger SET queued = 1, accepted = accepted - queued + 1", .ledger),
+            ("UPDATE ledger SET delivered = 7", .ledger),
+            ("UPDATE ledger SET discarded = -9223372036854775808", .ledger),
+            ("UPDATE intake SET received = received + 1", .ledger),
+            ("UPDATE intake SET copies = copies + 1, filtered = 0", .ledger),
+            ("UPDATE ledger SET skipped = 3", .ledger),
+            ("DELETE FROM intake", .ledger),
+            ("UPDATE streams SET next_pack = -1", .streams),
+            ("INSERT INTO repeats VALUES (3, x'00', 1, 1, x'00')", .repeats),
+            (
+                "INSERT INTO dead VALUES (99, 'app', 'a', x'', 1, 1, 0, '', '', '', 1, 1, 1, x'00', 0)",
+                .deadLetters
+            ),
+        ] as [(String, InspectionReport.Fault)]
+    )
+    func damage(sql: String, fault: InspectionReport.Fault) throws {
+        try fill()
+        #expect(try inspect().isFine)
+        try change(sql)
+        let report = try inspect()
+        #expect(report.findings.contains { $0.fault == fault }, "\(report.findings)")
+    }
+
+    @Test("Damaged pages are found wherever they are, and reading goes on behind them")
+    func flippedBytes() throws {
+        try fill()
+        let intact = readFile(database)
+        for page in 1..<intact.count / 8192 {
+            var bytes = intact
+            for index in page * 8192 + 4000..<page * 8192 + 4200 { bytes[index] ^= 0xA5 }
+            writeFile(database, bytes)
+            // Whatever lies there: at the worst nothing does.
+            let report = try inspect()
+            #expect(report.isFine || report.findings.allSatisfy { !$0.text.isEmpty })
+        }
+        var bytes = intact
+        for index in 8192 * 2..<intact.count { bytes[index] = 0xFF }
+        writeFile(database, bytes)
+        let report = try inspect()
+        #expect(report.findings.contains { $0.fault == .structure || $0.fault == .unreadable })
+    }
+
+    @Test(
+        "A file that was cut off, or is none of ours, is damaged",
+        arguments: [0, 100, 8192, 60_000]
+    )
+    func cutOff(length: Int) throws {
+        try fill()
+        let intact = readFile(database)
+        writeFile(database, Array(intact.prefix(length)))
+        #expect(try !inspect().isFine)
+        writeFile(database, Array(repeating: 65, count: length))
+        #expect(try !inspect().isFine)
+    }
+
+    @Test("An inspection refuses a directory in use and creates no missing one")
+    func refusedOfInspection() throws {
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
+        defer { store.close() }
+        let busy = #expect(throws: QueueError.self) { try Inspection.run(directory.path) }
+        #expect(busy?.kind == .inUse && busy?.description.contains("sluice backup") == true)
+        let file = #expect(throws: QueueError.self) { try Inspection.run(database) }
+        #expect(file?.kind == .inUse)
+        let empty = TemporaryDirectory()
+        let none = #expect(throws: QueueError.self) { try Inspection.run(empty.path) }
+        #expect(none?.description.contains("queue.db") == true)
+        #expect(empty.names.isEmpty)
+    }
+
+    @Test("A newer queue is refused")
+    func newer() throws {
+        try fill()
+        try change("PRAGMA user_version = 99")
+        let error = #expect(throws: QueueError.self) { try Inspection.run(directory.path) }
+        #expect(error?.kind == .newerSchema)
+    }
 }
 
 extension InspectionReport {

@@ -122,7 +122,7 @@ extension DurableQueue {
         let connection = try Connection(directory.path + "/audit.db", .readWrite)
         try QueueSchema.migrate(connection, from: 0)
         let transaction = try WriteTransaction(connection)
-        let table = try DecisionTable(connection, transaction)
+        let table = try DecisionTable(transaction)
         try transaction.begin()
         let entry = AuditEntry(actor: "a", address: "b", action: "c", subject: "d")
         for id in 1...(DecisionTable.entriesMax + 150) {

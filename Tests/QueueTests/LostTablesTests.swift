@@ -147,4 +147,152 @@ import Testing
         #expect(said().contains("the number of lost logs is unknown"))
         try expectTenLogs(in: store)
     }
+
+    /// Ten logs queued and a hundred dead, of which one is changed; returns the ledger of before.
+    private func fill(_ change: String? = nil) throws -> Ledger {
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
+        let reason = DeathReason(code: "A", message: "m")
+        let now = UInt32(WallTime.now.seconds)
+        let dead = Batch.Dead(logs: timed(0..<100, at: now, filling: 900), reason: reason)
+        let batch = Batch(stream: .named("a"), logs: timed(100..<110, at: now), dead: [dead])
+        #expect(store.store(batch) == .stored)
+        let ledger = store.status.ledger
+        store.close()
+        if let change {
+            let connection = try Connection(directory.path + "/queue.db", .readWrite)
+            try connection.execute(change)
+            try connection.finish()
+        }
+        return ledger
+    }
+
+    @Test("A rebuilt queue has all dead letters that can be read, and counts the others")
+    func salvage() throws {
+        let ledger = try fill(
+            """
+            UPDATE dead SET message = 'x' WHERE id = (SELECT max(id) FROM dead);
+            UPDATE ledger SET accepted = -1
+            """
+        )
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
+        defer { store.close() }
+        #expect(store.status.salvages == 1)
+        #expect(try store.deadNumbers() == Array(0..<99))
+        #expect(store.status.ledger.dead == 99 && store.status.ledger.queued == 10)
+        #expect(store.status.ledger.discarded == 1)
+        #expect(store.status.ledger.accepted == ledger.accepted)
+        #expect(store.status.salvagedLogs == 109 && store.status.lostLogs == 1)
+        #expect(store.status.ledger.isClosed)
+    }
+
+    @Test(
+        "Numbers that cannot be are found at the start, and cost one letter",
+        arguments: ["cost", "id"],
+        [Int64.max, .min, -1, 1 << 60]
+    )
+    func implausible(column: String, value: Int64) throws {
+        let ledger = try fill(
+            "UPDATE dead SET \(column) = \(value) WHERE id = (SELECT max(id) FROM dead)"
+        )
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
+        defer { store.close() }
+        let found = store.status.ledger
+        #expect(found.isClosed && found.accepted == ledger.accepted && found.queued == 10)
+        #expect(found.dead >= 99)
+        #expect(store.purging(.matching(.init())).changed == found.dead)
+        #expect(store.status.ledger.isClosed && store.status.ledger.dead == 0)
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct IndexRepairTests {
+    let directory = TemporaryDirectory()
+    private let lines = Awaited<[UInt8]>()
+
+    private var database: String { directory.path + "/queue.db" }
+
+    private func open() throws -> DurableQueue {
+        let limits = PacketLimits(rawBytes: 1 << 20, logs: 100, age: .seconds(3600))
+        let journal = Journal(level: .info, format: .json) { [lines] in lines.put($0) }
+        return try DurableQueue(.small(directory.path, packets: limits), journal: journal)
+    }
+
+    /// A sealed packet of a hundred logs, and a hundred that wait.
+    private func fill() throws -> (packet: SealedPacket, ledger: Ledger) {
+        let store = try open()
+        defer { store.close() }
+        for row in 0..<20 {
+            let batch = Batch(
+                stream: .named("a"),
+                logs: logs(row * 10..<row * 10 + 10, filling: 700)
+            )
+            #expect(store.store(batch) == .stored)
+        }
+        return (Consumer(store).packets(1)[0], store.status.ledger)
+    }
+
+    /// Where the index says how many logs the first or the last row has.
+    private func placeInIndex(_ order: String = "") throws -> Int {
+        let connection = try Connection(database, .readOnly)
+        let root = try connection.integer(
+            "SELECT rootpage FROM sqlite_schema WHERE name = 'rows_by_stream'"
+        )
+        let received = try connection.integer(
+            "SELECT received FROM rows ORDER BY id \(order) LIMIT 1"
+        )
+        let wanted = withUnsafeBytes(of: received.bigEndian, Array.init)
+        let start = Int(root - 1) * 8192
+        let page = Array(readFile(database)[start..<start + 8192])
+        let place = try #require(
+            (0...page.count - 8).first { Array(page[$0..<$0 + 8]) == wanted }
+        )
+        // Before it stand the size and the raw bytes, two bytes each.
+        #expect(page[place - 5] == 10)
+        return start + place - 5
+    }
+
+    @Test("Where an index alone is damaged it is rebuilt in its place, and nothing is moved aside")
+    func indexAlone() throws {
+        let (packet, ledger) = try fill()
+        var bytes = readFile(database)
+        bytes[try placeInIndex()] = 11
+        writeFile(database, bytes)
+        let store = try open()
+        defer { store.close() }
+        #expect(store.status.salvages == 0 && store.status.ledger == ledger)
+        #expect(!directory.names.contains { $0.hasPrefix("queue.corrupt-") })
+        let said = lines.take(lines.count).map { String(decoding: $0, as: UTF8.self) }
+        #expect(said.contains { $0.contains("rebuilt from its table") })
+        let consumer = Consumer(store)
+        let found = consumer.packets(1)[0]
+        #expect(found.packID == packet.packID)
+        #expect(try store.contents(of: found) == Array(0..<100))
+    }
+
+    @Test("An index that counts other logs than the ledger is rebuilt, and no log is counted twice")
+    func waitingRow() throws {
+        let (_, ledger) = try fill()
+        var bytes = readFile(database)
+        bytes[try placeInIndex("DESC")] = 53
+        writeFile(database, bytes)
+        let store = try open()
+        defer { store.close() }
+        #expect(store.status.salvages == 0 && store.status.ledger == ledger)
+        let said = lines.take(lines.count).map { String(decoding: $0, as: UTF8.self) }
+        #expect(said.contains { $0.contains("rebuilt from its table") })
+        #expect(!said.contains { $0.contains("ledger did not agree") })
+    }
+
+    @Test("Where a table is damaged as well the queue is rebuilt")
+    func tableToo() throws {
+        let (_, ledger) = try fill()
+        var bytes = readFile(database)
+        bytes[try placeInIndex()] = 11
+        let connection = try Connection(database, .readOnly)
+        let page = try connection.integer("SELECT rootpage FROM sqlite_schema WHERE name = 'dead'")
+        bytes[Int(page - 1) * 8192] = 0x55
+        writeFile(database, bytes)
+        let store = try open()
+        defer { store.close() }
+        #expect(store.status.salvages == 1 && store.status.ledger == ledger)
+    }
 }

@@ -127,4 +127,133 @@ import Testing
         _ = store.store()
         #expect(store.status.destinations["app"]?.demand == 0)
     }
+
+    let clock = ManualClock()
+
+    @Test(
+        "Devices that come and go while nothing is delivered leave no trail in the lines",
+        arguments: [1, 1000]
+    )
+    func forgotten(logsOfPacket: Int) throws {
+        var configuration = QueueConfiguration.small(
+            directory.path,
+            packets: PacketLimits(logs: logsOfPacket, age: .seconds(1))
+        )
+        configuration.ageMax = .seconds(60)
+        configuration.tuning.idleStreams = 0
+        let (store, _) = try OpenStore.open(
+            directory.path + "/queue.db",
+            configuration,
+            now: clock.queueClock.now,
+            handed: []
+        )
+        let outlet = Outlet.named("app-log")
+        let stays = Batch(stream: .named("stays"), logs: logs(0..<1))
+        for round in 0..<500 {
+            let comes = Batch(stream: .named("\(round)"), logs: logs(0..<1))
+            #expect(try store.intake.stage([comes, stays]) == nil)
+            try store.intake.writeStaged()
+            clock.advance(.seconds(61))
+            store.expiry.look()
+            _ = try store.expiry.expire(until: .now + .seconds(60))
+            // The one that stays has something always.
+            #expect(try store.intake.stage([stays]) == nil)
+            try store.intake.writeStaged()
+            try store.commit()
+        }
+        let queued = try #require(store.destinations["app"]?.outlets[outlet.logstore])
+        #expect(queued.streamCount <= 2)
+        #expect(queued.filed <= 2 * queued.streamCount + 64)
+        // Nobody who is here was forgotten with them.
+        clock.advance(.seconds(2))
+        var demand = Demand()
+        demand.raise(outlet, by: 10)
+        let topics = try store.handOver.packets(for: demand).map(\.stream.trailer.topic)
+        #expect(topics == ["stays"])
+        try store.commit()
+    }
+}
+
+/// What a turn looks at.
+@Suite(.timeLimit(.minutes(1))) struct DirtyListsTests {
+    let directory = TemporaryDirectory()
+    private let clock = ManualClock()
+
+    private func open() throws -> OpenStore {
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.destinations["app"]?.packet.age = .seconds(10)
+        configuration.destinations["app"]?.logstoresMax = 10_000
+        return try OpenStore.open(
+            directory.path + "/queue.db",
+            configuration,
+            now: { [clock] in clock.now },
+            handed: []
+        ).0
+    }
+
+    @Test("A turn looks at the logstore that got logs or a request, and not at the thousand others")
+    func outlets() throws {
+        try DataDirectory(path: directory.path).create()
+        let store = try open()
+        var demand = Demand()
+        let outlets = (0..<1000).map { Outlet.named("l\($0)") }
+        for outlet in outlets {
+            let stream = StreamKey.named("t", logstore: outlet.logstore)
+            #expect(try store.intake.stage([Batch(stream: stream, logs: logs([1]))]) == nil)
+            demand.raise(outlet, by: 1)
+        }
+        try store.intake.writeStaged()
+        #expect(try store.handOver.packets(for: demand).isEmpty)
+        #expect(store.destinations.dirty.takeOutlets(clock.now).isEmpty)
+        #expect(store.handOver.nextDue == clock.now + .seconds(10))
+
+        let more = StreamKey.named("t", logstore: "l7")
+        #expect(try store.intake.stage([Batch(stream: more, logs: logs([2]))]) == nil)
+        try store.intake.writeStaged()
+        store.destinations.noteDemand(for: .named("l9"))
+        let looked = store.destinations.dirty.takeOutlets(clock.now)
+        #expect(looked.map(\.name.logstore) == ["l7", "l9"])
+        for outlet in looked { store.destinations.dirty.looked(outlet, due: outlet.nextDue) }
+
+        // Of age, all of them are.
+        clock.advance(.seconds(11))
+        #expect(try store.handOver.packets(for: demand).count == 1000)
+        #expect(store.handOver.nextDue == nil)
+        try store.commit()
+    }
+
+    @Test("Only destinations that changed are published, and one whose ledger is not stored stays")
+    func destinations() throws {
+        try DataDirectory(path: directory.path).create()
+        let store = try open()
+        for name in 0..<200 { _ = store.destinations.named("d\(name)") }
+        store.destinations.dirty.published()
+        #expect(store.destinations.dirty.changed.isEmpty)
+        #expect(try store.intake.stage([Batch(stream: .named("t"), logs: logs([1]))]) == nil)
+        try store.intake.writeStaged()
+        #expect(store.destinations.dirty.changed.map(\.name) == ["app"])
+        store.destinations.dirty.published()
+        #expect(store.destinations.dirty.changed.map(\.name) == ["app"])
+        try store.commit()
+        store.destinations.dirty.published()
+        #expect(store.destinations.dirty.changed.isEmpty)
+    }
+
+    @Test("Whether logstores have places is known from what changed, whatever the order")
+    func places() throws {
+        var book = LogstoreBook(most: 6)
+        for name in ["a", "b", "c", "d"] { book.apply(.proven(name)) }
+        for name in ["x", "y", "z"] { book.apply(.busy(name)) }
+        #expect(!book.has("w") && book.has("x") && book.has("a") && !book.isOpen)
+        book.apply(.proven("x"))
+        #expect(book.has("w"))
+        book.apply(.quiet("x"))
+        book.apply(.quiet("x"))
+        #expect(book.has("w") && book.busy == ["y", "z"])
+        book.apply(.most(2))
+        #expect(!book.has("w") && !book.has("a") && book.has("y"))
+        book.apply(.quiet("y"))
+        book.apply(.quiet("z"))
+        #expect(book.isOpen)
+    }
 }

@@ -18,7 +18,7 @@ import Testing
         var configuration = QueueConfiguration.small(directory.path, packets: limits)
         configuration.tuning.checkpointBytes = 256 << 10
         let owner = try QueueOwner(configuration, QueueHandle(configuration), .started(), .silent)
-        owner.door.post(.deliver { [arrived] in for packet in $0 { arrived.put(packet) } })
+        owner.handle.post(.deliver { [arrived] in for packet in $0 { arrived.put(packet) } })
         return owner
     }
 
@@ -41,10 +41,10 @@ import Testing
                 bytes += [0x0A, UInt8(body.count & 0x7F) | 0x80, UInt8(body.count >> 7)] + body
             }
             let batch = Batch(stream: .named("a"), logs: EncodedLogs(bytes: bytes, count: 10))
-            owner.door.append([batch], nil, sender: nil, tally: IntakeTally([batch])) { _ in }
+            owner.handle.append([batch], nil, sender: nil, tally: IntakeTally([batch])) { _ in }
             turn(owner)
         }
-        owner.door.post(.request(packets, .named("app-log")))
+        owner.handle.post(.request(packets, .named("app-log")))
         turn(owner)
         return arrived.take(packets)
     }
@@ -65,7 +65,7 @@ import Testing
     }
 
     private func acknowledge(_ packets: [SealedPacket], _ owner: QueueOwner) {
-        for packet in packets { owner.door.post(.ended(packet.number, .stored)) }
+        for packet in packets { owner.handle.post(.ended(packet.number, .stored)) }
         turn(owner)
     }
 
@@ -114,7 +114,7 @@ import Testing
         let packets = fill(owner, rows: 20, packets: 2)
         try loseFirstRow(of: packets[0])
         salvage(owner)
-        owner.door.post(.request(1, .named("app-log")))
+        owner.handle.post(.request(1, .named("app-log")))
         turn(owner)
         let again = arrived.take(1)[0]
         #expect(again.logCount == 90)
@@ -130,7 +130,7 @@ import Testing
         let packet = fill(owner, rows: 10, packets: 1)[0]
         try loseFirstRow(of: packet)
         salvage(owner)
-        owner.door.post(.ended(packet.number, .isolate(DeathReason(code: "A", message: "m"))))
+        owner.handle.post(.ended(packet.number, .isolate(DeathReason(code: "A", message: "m"))))
         turn(owner)
         #expect(owner.delivery.packets.areAllWhole)
         acknowledge([packet], owner)
@@ -164,7 +164,7 @@ import Testing
         #expect(remainder.phase == .packets && owner.delivery.packets.numbers.count == 20)
         copyRest(owner)
         #expect(owner.delivery.packets.numbers.count == 20)
-        owner.door.post(.request(20, .named("app-log")))
+        owner.handle.post(.request(20, .named("app-log")))
         turn(owner)
         #expect(arrived.count == 0)
         acknowledge(packets, owner)

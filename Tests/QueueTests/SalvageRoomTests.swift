@@ -295,14 +295,14 @@ import Testing
         configuration.tuning.spareBytes = 8 << 20
         let arrived = Awaited<SealedPacket>()
         let owner = try QueueOwner(configuration, QueueHandle(configuration), .started(), .silent)
-        owner.door.post(.deliver { for packet in $0 { arrived.put(packet) } })
-        owner.door.post(.flush("app"))
-        owner.door.post(.request(1000, .named("app-log")))
+        owner.handle.post(.deliver { for packet in $0 { arrived.put(packet) } })
+        owner.handle.post(.flush("app"))
+        owner.handle.post(.request(1000, .named("app-log")))
         for _ in 0..<2 {
             _ = owner.takeMessages()
             owner.turn()
             for packet in arrived.take(arrived.count) {
-                owner.door.post(.ended(packet.number, .stored))
+                owner.handle.post(.ended(packet.number, .stored))
             }
         }
         let store = try #require(owner.store)

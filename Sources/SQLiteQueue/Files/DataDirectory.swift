@@ -1,12 +1,12 @@
 import Glibc
 import Queue
+import SQLite
 import System
 
 /// The queue's directory and the names in it.
 struct DataDirectory {
     let path: String
-    /// The database is a copy of what a commit log has. It never takes the name of a queue that
-    /// lasts.
+    /// A copy of what a commit log has. It never takes the name of a queue that lasts.
     var isScratch = false
 
     var database: String { path + (isScratch ? "/scratch.db" : "/queue.db") }
@@ -70,20 +70,28 @@ struct DataDirectory {
         )
     }
 
-    /// The directory in which a relative path begins, for the error text: operators do not remember
-    /// where a service was started.
+    /// Where a relative path begins: operators do not remember where a service was started.
     private var start: String {
         guard !path.hasPrefix("/"), let here = getcwd(nil, 0) else { return "" }
         defer { free(here) }
         return " (in \(String(cString: here)))"
     }
 
-    /// Creates the database's file before SQLite would, so that only the owner can read it. SQLite
-    /// gives its log the same permissions.
+    /// Before SQLite would, so that only the owner can read it. The log gets the same permissions.
     func createDatabaseFile() throws(QueueError) {
-        let descriptor = open(database, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw problem("cannot hold queue.db", errno) }
-        _ = OwnedDescriptor(taking: descriptor)
+        _ = try opened(database, O_CREAT | O_RDWR, "cannot hold queue.db")
+    }
+
+    func opened(
+        _ path: String,
+        _ flags: CInt,
+        _ what: String
+    ) throws(QueueError) -> OwnedDescriptor {
+        do throws(SystemError) {
+            return try OwnedDescriptor(opening: path, flags)
+        } catch {
+            throw problem(what, error.code)
+        }
     }
 
     /// Removes a scratch database, which the commit log has.
@@ -104,9 +112,8 @@ struct DataDirectory {
 
     /// Without a sync, and without an error: it only helps to notice that the log has lost its end.
     func know(entry: UInt64, of log: String) {
-        let descriptor = open(position, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { return }
-        let file = OwnedDescriptor(taking: descriptor)
+        let file = try? OwnedDescriptor(opening: position, O_CREAT | O_WRONLY | O_TRUNC)
+        guard let file else { return }
         let line = Array("\(entry) \(log)\n".utf8)
         _ = line.withUnsafeBytes { write(file.number, $0.baseAddress, $0.count) }
     }
@@ -129,14 +136,35 @@ struct DataDirectory {
 
     private func sync(_ path: String) throws(QueueError) {
         do throws(SystemError) {
-            let descriptor = OwnedDescriptor(
-                taking: try system("open") { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-            )
-            let number = descriptor.number
-            _ = try system("fsync") { fsync(number) }
+            try syncFile(path)
         } catch {
             throw problem("cannot be synced", error.code)
         }
+    }
+}
+
+extension OwnedDescriptor {
+    /// A file that its creator alone may read, and that no program that is started inherits.
+    init(opening path: String, _ flags: CInt) throws(SystemError) {
+        self.init(taking: try system("open") { open(path, flags | O_CLOEXEC, 0o600) })
+    }
+}
+
+/// Syncs a file or a directory.
+func syncFile(_ path: String) throws(SystemError) {
+    let file = try OwnedDescriptor(opening: path, O_RDONLY)
+    _ = try system("fsync") { fsync(file.number) }
+}
+
+/// The errors of the calls name the path.
+func withSystemErrors<Value: ~Copyable>(
+    of path: String,
+    _ calls: () throws(SystemError) -> Value
+) throws(SQLiteError) -> Value {
+    do throws(SystemError) {
+        return try calls()
+    } catch {
+        throw .system(error, path)
     }
 }
 
@@ -150,5 +178,46 @@ enum SQLiteCompanions {
     /// The missing files of these. A caller that opens the database alone removes them afterwards.
     static func missing(of database: String) -> [String] {
         ["-wal", "-shm"].map { database + $0 }.filter { fileSize($0) == nil }
+    }
+}
+
+/// The free space of the queue's file system.
+struct DiskSpace {
+    private let path: String
+    /// A smaller size of the disk for the directory. Tests use it to make disks small.
+    private let bytesMax: Int?
+    private(set) var freeBytes = Int.max
+
+    init(_ path: String, bytesMax: Int? = nil) {
+        self.path = path
+        self.bytesMax = bytesMax
+    }
+
+    /// The free bytes of a directory's file system.
+    static func free(in path: String) -> Int {
+        var space = DiskSpace(path)
+        space.look()
+        return space.freeBytes
+    }
+
+    /// Asks the kernel for the free space. Costs a microsecond; called once a transaction.
+    mutating func look() {
+        var about = statvfs()
+        guard statvfs(path, &about) == 0 else { return }
+        let (free, overflow) = Int(clamping: about.f_bavail)
+            .multipliedReportingOverflow(by: Int(clamping: about.f_frsize))
+        freeBytes = overflow ? .max : free
+        if let bytesMax { freeBytes = max(0, min(freeBytes, bytesMax - takenBytes)) }
+    }
+
+    /// The bytes of the directory's files. A file with several names counts once.
+    private var takenBytes: Int {
+        var taken: [UInt: Int] = [:]
+        for name in DataDirectory(path: path).names {
+            var about = stat()
+            guard stat("\(path)/\(name)", &about) == 0 else { continue }
+            taken[UInt(about.st_ino)] = Int(about.st_blocks) * 512
+        }
+        return taken.values.reduce(0, +)
     }
 }

@@ -14,8 +14,7 @@ package final class DirectoryLock: Sendable {
     }
 }
 
-/// Keeps a second process off the directory. The kernel releases the lock when the process ends,
-/// for whatever reason.
+/// Keeps a second process off the directory. The kernel releases it when the process ends.
 struct LockFile: ~Copyable {
     private let descriptor: OwnedDescriptor
 
@@ -41,8 +40,8 @@ struct LockFile: ~Copyable {
         descriptor = held
     }
 
-    /// Opens the lock file, but never a file that another user put in its place: root inspects
-    /// queues too and writes into the file that it opens.
+    /// Never opens a file that another user put in its place: root inspects queues too and writes
+    /// into the file that it opens.
     private static func open(
         _ path: String,
         _ directory: DataDirectory
@@ -54,7 +53,7 @@ struct LockFile: ~Copyable {
         let failure = errno
         if made >= 0 {
             let descriptor = OwnedDescriptor(taking: made)
-            // If root inspects a queue, the new lock file must not keep the queue's user out
+            // If root inspects a queue, the lock file must not keep the queue's user out
             // afterwards.
             if geteuid() == 0, isKnown { _ = fchown(made, owner.st_uid, owner.st_gid) }
             return descriptor
@@ -68,8 +67,7 @@ struct LockFile: ~Copyable {
         }
         let descriptor = OwnedDescriptor(taking: opened)
         var about = stat()
-        // A second name of the file is fine if it belongs to the same user, as in copies made of
-        // links.
+        // A second name of a file of the same user is fine, as in copies made of links.
         guard fstat(opened, &about) == 0, about.st_mode & S_IFMT == S_IFREG,
             about.st_nlink == 1 || isKnown && about.st_uid == owner.st_uid
         else {

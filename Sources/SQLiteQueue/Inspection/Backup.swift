@@ -5,26 +5,22 @@ import System
 
 /// `sluice backup`: copies the queue of a data directory as it is at one moment into one file.
 ///
-/// A gateway may use the queue meanwhile. The backup reads through a connection that neither writes
-/// nor checkpoints, in one transaction. Until that transaction ends, the gateway's log cannot start
-/// from its beginning and grows with new content.
+/// A gateway may use the queue meanwhile. The backup neither writes nor checkpoints, and reads in
+/// one transaction, until whose end the gateway's log cannot start from its beginning.
 package enum Backup {
-    /// Reads the copy from beginning to end before the copy gets its name. Returns the report of
-    /// that.
+    /// Reads the whole copy before it gets its name. Returns the report of that.
     package static func run(
         _ directory: String,
         to path: String
     ) throws(QueueError) -> InspectionReport {
-        // Each gateway writes its process id into the lock, so a changed lock means another
-        // gateway.
+        // Each gateway writes its process id into the lock, so a change means another gateway.
         let lock = DataDirectory(path: directory).lock
         let life = changed(lock)
         return try run(directory, to: path) { changed(lock) == life }
     }
 
-    /// A gateway that starts moves its log into the database. A reader prevents that, and the
-    /// gateway then writes the whole log once more instead. So the copy ends when another gateway
-    /// starts.
+    /// A gateway that starts moves its log into the database. With a reader it would write the
+    /// whole log once more instead. So the copy ends when another gateway starts.
     static func run(
         _ directory: String,
         to path: String,
@@ -35,8 +31,7 @@ package enum Backup {
         guard access(path, F_OK) != 0 else {
             throw QueueError(.directory, "\(path) is there already; name a file that is not.")
         }
-        // If no gateway runs, none may start, so that the backup can remove the files that SQLite
-        // leaves beside the database.
+        // Without a gateway none may start: the backup removes the files that SQLite leaves.
         let lock: LockFile?
         do throws(QueueError) {
             lock = try LockFile(source)
@@ -78,29 +73,15 @@ package enum Backup {
         from database: String,
         whileSame isSame: (() -> Bool)?
     ) throws(QueueError) {
-        let connection: Connection
-        let bytes: Int
-        do throws(SQLiteError) {
-            connection = try Connection(database, .readOnly)
+        let (connection, bytes) = try withSQLiteErrors(of: database) { () throws(SQLiteError) in
+            let connection = try Connection(database, .readOnly)
             if let isSame { connection.endUnless(isSame) }
             try connection.execute("PRAGMA mmap_size = 0")
-            let schema = Int(try connection.integer("PRAGMA user_version"))
-            guard schema <= QueueSchema.migrations.count else {
-                throw .newerSchema(schema, known: QueueSchema.migrations.count)
-            }
-            guard try connection.integer("PRAGMA application_id") == QueueSchema.applicationID,
-                schema > 0
-            else { throw .damage("the file is not a Sluice queue") }
-            bytes = try DatabaseCopy.bytes(connection)
-        } catch {
-            throw QueueError(error, path: database)
-        }
-        var disk = DiskSpace(DataDirectory.parent(of: copy.path))
-        disk.look()
-        guard disk.freeBytes >= bytes else {
-            throw unwritable(copy, bytes, .full(.unsuitable("only \(disk.freeBytes) are free")))
+            _ = try QueueSchema.version(of: connection)
+            return (connection, try DatabaseCopy.bytes(connection))
         }
         do throws(SQLiteError) {
+            try copy.checkRoom(for: connection)
             try copy.write(connection)
         } catch {
             guard error.kind != .corrupt else { throw QueueError(error, path: database) }

@@ -3,13 +3,11 @@ package import Queue
 import SQLite
 import System
 
-/// Reads a queue's database completely, payloads included, and compares its parts. It changes
-/// nothing: it reads through a connection that cannot write and never checkpoints, and removes the
-/// files that SQLite created for that.
+/// Reads a queue's database completely, payloads included, and compares its parts. It neither
+/// writes nor checkpoints, and removes the files that SQLite created for it.
 package struct Inspection {
     let connection: Connection
     let file: DamagedFile
-    let schema: Int
     var report: InspectionReport
     /// The destination and logstore of each stream, by stream id.
     var streams: [Int64: StreamKey] = [:]
@@ -90,15 +88,8 @@ package struct Inspection {
         try connection.tolerateDamage()
         // The transaction gives one moment of the database.
         try connection.execute("BEGIN")
-        schema = Int(try connection.integer("PRAGMA user_version"))
-        guard schema <= QueueSchema.migrations.count else {
-            throw .newerSchema(schema, known: QueueSchema.migrations.count)
-        }
-        guard try connection.integer("PRAGMA application_id") == QueueSchema.applicationID,
-            schema > 0
-        else { throw .damage("the file is not a Sluice queue") }
         self.report = report
-        self.report.schema = schema
+        self.report.schema = try QueueSchema.version(of: connection)
     }
 
     private mutating func look() throws(SQLiteError) {
@@ -140,6 +131,61 @@ package struct Inspection {
             if table.hasGaps { report.found(.unreadable, "parts of \(name) cannot be read") }
         } catch {
             report.found(.unreadable, "\(name) cannot be read: \(error)")
+        }
+    }
+}
+
+/// The content of a queue's database, and its faults.
+package struct InspectionReport: Sendable, Equatable {
+    /// The kinds of faults. Scripts read these words.
+    package enum Fault: String, Sendable, CaseIterable {
+        /// SQLite's check complains of pages or indexes.
+        case structure
+        /// Parts of a table are unreadable.
+        case unreadable
+        case streams
+        case packets
+        /// Rows differ from the content that was stored.
+        case rows
+        case deadLetters = "dead_letters"
+        case ledger
+        case repeats
+    }
+
+    package struct Finding: Sendable, Equatable {
+        package let fault: Fault
+        package internal(set) var count: Int
+        /// A sentence about the fault, or about the first one of its kind.
+        package let text: String
+    }
+
+    package let path: String
+    package var schema = 0
+    package var bytes = 0
+    /// Bytes of the log beside it.
+    package var logBytes = 0
+    package var streams = 0
+    package var packets = 0
+    package var rows = 0
+    package var logs: Int64 = 0
+    package var deadLetters = 0
+    package var repeats = 0
+    package var ledgers: [String: Ledger] = [:]
+    package var intake = IntakeTally()
+    package private(set) var findings: [Finding] = []
+
+    package var isFine: Bool { findings.isEmpty }
+
+    init(path: String) {
+        self.path = path
+    }
+
+    /// Adds a fault. The first one of a kind keeps its text; further ones are only counted.
+    mutating func found(_ fault: Fault, _ text: @autoclosure () -> String) {
+        if let index = findings.firstIndex(where: { $0.fault == fault }) {
+            findings[index].count += 1
+        } else {
+            findings.append(Finding(fault: fault, count: 1, text: text()))
         }
     }
 }

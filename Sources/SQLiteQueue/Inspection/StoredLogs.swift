@@ -10,8 +10,8 @@ package struct StoredLogs: Equatable, Sendable {
     /// Its database, for the operator.
     package let path: String
 
-    /// The queue of another engine in a data directory; nil: there is none. `isScratch`: the copy
-    /// of a queue whose commit log lies elsewhere. Throws if a gateway uses the directory.
+    /// The queue of another engine in a data directory; nil: none. `isScratch`: the copy of a queue
+    /// whose commit log lies elsewhere. Throws if a gateway uses the directory.
     package static func ofQueue(
         in directory: String,
         isScratch: Bool
@@ -27,16 +27,14 @@ package struct StoredLogs: Equatable, Sendable {
     static func count(in database: String) throws(QueueError) -> StoredLogs? {
         let companions = SQLiteCompanions.missing(of: database)
         defer { for name in companions { unlink(name) } }
-        var logs = StoredLogs(path: database)
-        do throws(SQLiteError) {
+        return try withSQLiteErrors(of: database) { () throws(SQLiteError) in
             let connection = try Connection(database, .readOnly)
             guard try connection.integer("PRAGMA user_version") > 0 else { return nil }
+            var logs = StoredLogs(path: database)
             logs.queued = try connection.integer("SELECT coalesce(sum(queued), 0) FROM ledger")
             logs.dead = try connection.integer("SELECT coalesce(sum(dead), 0) FROM ledger")
-        } catch {
-            throw QueueError(error, path: database)
+            return logs
         }
-        return logs
     }
 }
 
@@ -55,8 +53,8 @@ extension StoredLogs {
         DataDirectory(path: directory, isScratch: true).knownPosition?.log
     }
 
-    /// Looks at the copies of a cluster's shards in a data directory, and finds the one with the
-    /// most undelivered logs and dead letters; nil: none has any.
+    /// The copy of a cluster's shard with the most undelivered logs and dead letters; nil: none has
+    /// any.
     package static func ofShards(in directory: String) throws(QueueError) -> StoredLogs? {
         var found: StoredLogs?
         for name in fileNames(in: directory + "/shards") {

@@ -3,17 +3,13 @@ import System
 
 /// Decides how long the queue waits for more batches before it commits.
 ///
-/// A commit costs a sync and the work of a transaction, whatever its size, so batches that come
-/// soon should share one. But a wait delays the clients whose batches are here, and most clients
-/// send again only after their answer. So the queue waits only until nearly as many requests are
-/// here as the last commit answered, and never longer than a commit takes: in that time it would
-/// have stored what was here, and the next commit takes the rest.
+/// A commit costs a sync and a transaction, whatever its size, so batches that come soon should
+/// share one. But most clients send again only after their answer. So the queue waits only until
+/// nearly as many requests are here as the last commit answered, and never longer than a commit
+/// takes: in that time it would have stored what was here.
 ///
-/// While a commit runs, the loops decode the next batches. Waiting for all clients instead of for
-/// as many as the last commit had would end this: at 32 connections the queue and the loops would
-/// take turns.
-///
-/// A pure value: the owner tells it the time and does the waiting.
+/// While a commit runs, the loops decode the next batches. Waiting for all clients would end that:
+/// at 32 connections the queue and the loops would take turns.
 struct CommitLinger {
     enum Decision: Equatable {
         case commit(CommitReason)
@@ -21,14 +17,12 @@ struct CommitLinger {
         case wait(Duration, requests: Int)
     }
 
-    /// A request that comes so long after the last commit is committed at once. Zero: every request
-    /// is.
+    /// A request this long after the last commit is committed at once. Zero: every request is.
     private let longest: Duration
     /// Raw bytes that are enough for a commit.
     private let bytesEnough: Int
     private var lastCommit: Moment?
-    /// Seven eighths of the requests of the last commit that had any: clients that pause must not
-    /// hold up the others.
+    /// Seven eighths of the last commit's requests: clients that pause must not hold up the others.
     private var expected = 0
     /// The moving average of a commit's time.
     private var cost = Duration.zero

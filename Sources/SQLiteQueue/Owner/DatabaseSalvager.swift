@@ -35,8 +35,7 @@ final class DatabaseSalvager {
     }
 
     private static let readAttempts = 5
-    /// A queue that copies takes and delivers nothing, so it copies larger content in several
-    /// steps.
+    /// A queue that copies takes and delivers nothing, so it copies larger content in steps.
     private static let savedAtOnce = 256 << 20
 
     init(
@@ -67,8 +66,7 @@ final class DatabaseSalvager {
         }
     }
 
-    /// Rebuilds the indexes if nothing else is damaged. Does so once before the database is opened
-    /// again.
+    /// Rebuilds the indexes if nothing else is damaged, once before the database is opened again.
     func mendIndexes(because damage: SQLiteError) -> Bool {
         guard !areIndexesMended else { return false }
         areIndexesMended = true
@@ -87,9 +85,8 @@ final class DatabaseSalvager {
 
     // MARK: - A new database in the place of a damaged one
 
-    /// Moves a damaged database aside and puts a new one in its place, with as much readable
-    /// content as there is room for. Does not copy packets that were `acknowledged`, whose rows lie
-    /// at these places.
+    /// Moves a damaged database aside and puts a new one in its place, with as much content as
+    /// there is room for. Does not copy `acknowledged` packets, whose rows lie at these places.
     func salvage(
         because damage: SQLiteError,
         acknowledged: [Int64: PacketPlace]
@@ -150,8 +147,7 @@ final class DatabaseSalvager {
             try salvage.begin(acknowledged: acknowledged, noted: noted)
             reports.lost(salvage.losses)
             directory.note(salvage.remainder)
-            // After the last attempt the queue is open, and packets and rows get attempts of their
-            // own.
+            // After the last attempt the queue is open; packets and rows get attempts of their own.
             if !isLast { try copy(&salvage, from: aside, atMost: Self.savedAtOnce) }
         } else {
             try saved.write()
@@ -179,8 +175,7 @@ final class DatabaseSalvager {
         } catch  where error.isDamage {
             return nil
         } catch  where isLast && error.isUnreadable {
-            // Not even the first page is readable. The queue begins empty and tries to copy each
-            // minute.
+            // The first page is unreadable. The queue begins empty and tries to copy each minute.
             let remainder = Remainder(of: name, upTo: Salvage.unknownHighest)
             try saved.beginWithout(remainder)
             directory.note(remainder)
@@ -190,8 +185,8 @@ final class DatabaseSalvager {
 
     // MARK: - What did not fit
 
-    /// Copies more of a damaged database after logs left or space was freed. Returns true if it
-    /// copied or changed anything; the store then has to be read again.
+    /// Copies more of a damaged database after space was freed. Returns true if anything changed;
+    /// the store then has to be read again.
     func copyMore(into store: OpenStore) throws(SQLiteError) -> Bool {
         guard let remainder = store.acknowledgements.remainders.first(where: mayCopy) else {
             return false
@@ -208,8 +203,7 @@ final class DatabaseSalvager {
         return true
     }
 
-    /// True if the room is worth reading the store again: a store that opens again reads all its
-    /// rows.
+    /// True if the room is worth reopening the store, which then reads all its rows.
     private func isEnough(_ room: Int, for store: OpenStore) -> Bool {
         let wanted = max(1 << 20, min(64 << 20, store.files.databaseBytes / 2))
         return room >= wanted || (room > 0 && store.weight.rows == 0)
@@ -290,8 +284,7 @@ final class DatabaseSalvager {
             reports.cannotRead(error, remainder, from: aside, attempts: Self.readAttempts)
             return
         }
-        // If a step skipped content and then had no room, the attempts count on until a step gets
-        // past that place.
+        // After a skip and then no room, attempts count on until a step gets past that place.
         let isBehind = (remainder.phase, remainder.through) != (before.phase, before.through)
         if isBehind || !salvage.file.hasSkipped { attempts[remainder.file] = nil }
         switch outcome {

@@ -52,8 +52,7 @@ final class DeliveryWork {
         case .isolate(let reason): isolations.add(number, because: reason)
         case .discard(let reason): discards.add(number, because: reason)
         case .postpone:
-            // Nothing of this is on the disk: a store that opens again finds a packet that delivery
-            // does not hold.
+            // Nothing of this is on the disk: after a reopening delivery does not hold the packet.
             packets.takeBack([number])
             store?.packets.postpone(number)
         }
@@ -69,7 +68,7 @@ final class DeliveryWork {
     ) throws(SQLiteError) {
         try returns.apply(to: store, packets, &losses)
         try discards.drop(in: store)
-        let here = Isolations.Surroundings(
+        let here = Isolations.Context(
             store: store,
             configuration: configuration,
             room: room,
@@ -149,5 +148,166 @@ final class DeliveryWork {
         try store.commit()
         isolations.remove(isolated)
         packets.takeBack(isolated)
+    }
+}
+
+/// Packets that delivery has given back, until a transaction has processed them.
+struct PacketReturns {
+    /// Packets that their destination has stored.
+    private(set) var acknowledged: [Int64] = []
+    /// Packets that delivery could not read.
+    private var unreadable: Set<Int64> = []
+    /// Packets that delivery knows to be recalled.
+    private var recalled: Set<Int64> = []
+    /// Packets whose sequence numbers SLS has seen.
+    private var relaned: Set<Int64> = []
+
+    mutating func acknowledge(_ number: Int64) { acknowledged.append(number) }
+    mutating func addUnreadable(_ number: Int64) { unreadable.insert(number) }
+    mutating func addRecalled(_ number: Int64) { recalled.insert(number) }
+    mutating func relane(_ number: Int64) { relaned.insert(number) }
+
+    /// Processes them in the current transaction, except for lanes.
+    func apply(
+        to store: OpenStore,
+        _ packets: PacketsInDelivery,
+        _ losses: inout TransactionLosses
+    ) throws(SQLiteError) {
+        for number in acknowledged {
+            try store.acknowledgements.acknowledge(number, at: packets.place(of: number)) {
+                packets.isHeld($0)
+            }
+        }
+        for number in unreadable where try !losses.expire(number, in: store) {
+            losses.note(damaged: try store.packets.mend(number), in: number)
+        }
+        // These are too old, or were handed over for another logstore.
+        for number in recalled where try !losses.expire(number, in: store) {
+            store.packets[number]?.stream.outlet.sealedBefore.append(number)
+        }
+    }
+
+    func changeLanes(in store: OpenStore) throws(SQLiteError) {
+        for number in relaned { try store.packets.relane(number) }
+    }
+
+    /// Called after the commit: delivery no longer holds any of them. Returns the packets with new
+    /// lanes.
+    mutating func settle(_ packets: PacketsInDelivery) -> Int {
+        packets.takeBack(acknowledged)
+        packets.takeBack(unreadable)
+        packets.takeBack(recalled)
+        packets.takeBack(relaned)
+        acknowledged.removeAll(keepingCapacity: true)
+        unreadable.removeAll(keepingCapacity: true)
+        recalled.removeAll(keepingCapacity: true)
+        defer { relaned.removeAll() }
+        return relaned.count
+    }
+}
+
+extension TransactionLosses {
+    /// Drops a packet's rows that are too old; delivery must not hold it. Returns false without
+    /// any.
+    mutating func expire(_ number: Int64, in store: OpenStore) throws(SQLiteError) -> Bool {
+        guard let name = store.packets[number]?.stream.key.destination else { return false }
+        let logs = try store.expiry.expire(packet: number)
+        if logs > 0 { note(expired: [name: logs]) }
+        return logs > 0
+    }
+}
+
+/// Logs that leave in the current transaction undelivered. Reported and counted after the commit.
+struct TransactionLosses {
+    private(set) var expired: [String: Int] = [:]
+    private(set) var expiredLetters: [String: Int] = [:]
+    /// Packets whose rows changed on the disk.
+    private(set) var damaged: [(packet: Int64, logs: Int)] = []
+
+    mutating func note(expired logs: [String: Int]) { expired.merge(logs) { $0 + $1 } }
+
+    mutating func note(expiredLetters letters: [String: Int]) {
+        expiredLetters.merge(letters) { $0 + $1 }
+    }
+
+    mutating func note(damaged logs: Int, in packet: Int64) {
+        if logs > 0 { damaged.append((packet, logs)) }
+    }
+
+    /// Called after the commit. Returns the number of logs that damage has cost.
+    mutating func settle(_ announcer: inout QueueAnnouncer, _ journal: Journal) -> Int {
+        announcer.note(expired: expired, letters: expiredLetters)
+        for (packet, logs) in damaged {
+            journal.error(
+                "logs changed on the disk and are discarded",
+                ["packet": packet, "logs": logs]
+            )
+        }
+        defer { self = TransactionLosses() }
+        return damaged.reduce(0) { $0 + $1.logs }
+    }
+}
+
+/// Refused packets that are dropped on the operator's wish, and their logs since the start.
+struct Discards {
+    struct Sum: Equatable {
+        var logs = 0
+        /// The reason of the last dropped packet.
+        var last: DeathReason
+    }
+
+    private let journal: Journal
+    private var waiting: [(number: Int64, reason: DeathReason)] = []
+    /// Packets that the current transaction dropped.
+    private var dropped: [(destination: String, logs: Int, reason: DeathReason)] = []
+    private var sums: [String: Sum] = [:]
+    private var untoldLogs = 0
+    private var pause = JournalPause()
+
+    init(_ journal: Journal) {
+        self.journal = journal
+    }
+
+    mutating func add(_ number: Int64, because reason: DeathReason) {
+        waiting.append((number, reason))
+    }
+
+    func sum(of destination: String) -> Sum? { sums[destination] }
+
+    /// Removes the packets in the current transaction.
+    mutating func drop(in store: OpenStore) throws(SQLiteError) {
+        dropped.removeAll()
+        for (number, reason) in waiting {
+            let name = store.packets[number]?.stream.key.destination
+            let logs = try store.packets.discard(number)
+            if let name { dropped.append((name, logs, reason)) }
+        }
+    }
+
+    /// Called after the transaction is durable. Returns the packets that delivery no longer holds.
+    mutating func settle() -> [Int64] {
+        guard !waiting.isEmpty else { return [] }
+        for (name, logs, reason) in dropped {
+            sums[name, default: Sum(last: reason)].logs += logs
+            sums[name]?.last = reason
+            untoldLogs += logs
+        }
+        dropped.removeAll()
+        defer { waiting.removeAll() }
+        return waiting.map(\.number)
+    }
+
+    /// Reports once a minute the number of dropped logs and the latest codes.
+    mutating func announce() {
+        guard untoldLogs > 0, pause.tryStart() else { return }
+        journal.warning(
+            "logs are discarded: the configuration drops refused packets",
+            [
+                "logs": untoldLogs,
+                "codes": Set(sums.values.map(\.last.code)).sorted().joined(separator: ","),
+                "remedy": "see the destination's status, or set drop_unauthorized to false",
+            ]
+        )
+        untoldLogs = 0
     }
 }

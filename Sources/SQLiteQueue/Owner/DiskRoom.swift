@@ -3,10 +3,9 @@ import System
 
 /// The bytes that the queue may still store, by the free space of its disk.
 ///
-/// A queue must not fill its disk. If the log no longer fits into the database, the queue can
-/// deliver nothing, and no delivery makes room. So batches never get two parts of the space: the
-/// pages that the log still has to move, and a reserve for acknowledgements, which write before
-/// they free.
+/// If the log no longer fits into the database, the queue can deliver nothing, and no delivery
+/// makes room. So batches never get two parts of the space: the pages that the log still has to
+/// move, and a reserve for acknowledgements, which write before they free.
 final class DiskRoom {
     private let directory: DataDirectory
     private var disk: DiskSpace
@@ -63,36 +62,33 @@ final class DiskRoom {
         let spare = try store.database.freePages() * tuning.pageBytes
         let free = disk.freeBytes - max(0, pages - database) - max(0, store.files.logBytes - log)
         let acknowledgements = tuning.checkpointBytes / 4
-        // Writes reuse the space of the log's file. If this space did not count, a queue that
-        // filled its disk would refuse for ever even when it is empty, because its database keeps
-        // its pages.
+        // Writes reuse the log file's space. If it did not count, a queue that filled its disk
+        // would refuse for ever, because its database keeps its pages even when it is empty.
         let reusable = max(0, log - store.files.logBytes)
-        // A page that moves changes two other pages, and each step changes some pages that lead to
-        // them. All of them are in the log until they are in the database.
+        // A page that moves changes two others and some that lead to them, all in the log for a
+        // while.
         movableBytes = max(0, free + reusable - 16 * tuning.pageBytes) / 4
         guard free >= 0, free + reusable >= acknowledgements else {
             bytes = 0
             return
         }
-        // Space that both files already own costs nothing. Everything else goes to the log and to
-        // the database.
+        // Space that both files own costs nothing. The rest goes to the log and to the database.
         let owned = min(spare, reusable)
         bytes = (owned + max(0, free - max(others, acknowledgements))) / 2
     }
 }
 
 extension DiskRoom {
-    /// The bytes that a salvage may copy at a time. They go into the log and from there into the
-    /// database; free space in either file costs nothing. A salvage may use the space that the
-    /// queue leaves free for others, because nothing leaves while the salvage cannot continue. It
-    /// keeps the reserve for acknowledgements, which make room.
+    /// The bytes that a salvage may copy at a time: first into the log, then into the database.
+    /// Free space in either file costs nothing. It may use the space that the queue leaves free for
+    /// others, because nothing leaves while it cannot continue, but not the reserve for
+    /// acknowledgements.
     func bytesToSave(in saved: QueueDatabase, _ tuning: QueueTuning) throws(SQLiteError) -> Int {
         let isLogFree = try saved.connection.checkpoint(.passive) == .nothing
         let log = isLogFree ? fileSize(saved.path + "-wal") ?? 0 : 0
         let spare = try saved.freePages() * tuning.pageBytes
         disk.look()
-        // The value is negative if acknowledgements have used their reserve. Then the files must
-        // hold the copy.
+        // Negative if acknowledgements have used their reserve. Then the files must hold the copy.
         let free = disk.freeBytes - tuning.checkpointBytes / 16
         // Each transaction also writes ledgers, the remainder and inner pages.
         let besides = 16 * tuning.pageBytes

@@ -5,8 +5,8 @@ import System
 /// Packets that their destination refused for their content, until they are split.
 ///
 /// Splitting needs room, so a packet waits while there is none. Only a few packets of an outlet
-/// wait here, so that a backlog of bad logs costs neither memory nor time. The others stay with the
-/// store and are refused once more when some of these are done.
+/// wait here, so that a backlog of bad logs costs neither memory nor time. The store keeps the
+/// others, and they are refused once more when some of these are done.
 struct Isolations {
     private struct Isolation {
         let number: Int64
@@ -17,8 +17,7 @@ struct Isolations {
 
     private let journal: Journal
     private var untried: [Isolation] = []
-    /// The packets that wait for room, by destination; those that need the least come first. Each
-    /// outlet has few of them: see `QueuedOutlet.roomWaitersMax`.
+    /// Packets that wait for room, by destination, smallest need first: see `roomWaitersMax`.
     private var waiting: [String: [Isolation]] = [:]
     /// Packets that the current transaction splits.
     private var taken: Set<Int64> = []
@@ -28,8 +27,7 @@ struct Isolations {
     private(set) var doneCount = 0
     private var roomPause = JournalPause()
 
-    /// The bounds of one transaction: splitting a packet reads, cuts and compresses it, and each
-    /// dead letter is a row.
+    /// Splitting a packet reads, cuts and compresses it, and each dead letter is a row.
     private static let packetsMax = 64
     private static let bytesMax = 4 << 20
 
@@ -48,7 +46,7 @@ struct Isolations {
     var hasUsedRoom: Bool { !taken.isEmpty }
 
     /// The context of the isolations of one transaction.
-    struct Surroundings {
+    struct Context {
         let store: OpenStore
         let configuration: QueueConfiguration
         let room: DiskRoom
@@ -57,7 +55,7 @@ struct Isolations {
 
     /// Splits a bounded number of packets in the current transaction.
     mutating func takeApart(
-        in here: Surroundings,
+        in here: Context,
         _ losses: inout TransactionLosses
     ) throws(SQLiteError) {
         taken.removeAll()
@@ -112,8 +110,7 @@ struct Isolations {
         waiting = [:]
     }
 
-    /// True if a packet that is to be isolated waits for room. Nil if the packet is not to be
-    /// isolated.
+    /// True if the packet waits for room to be isolated. Nil if it is not to be isolated.
     func waitsForRoom(_ number: Int64) -> Bool? {
         if untried.contains(where: { $0.number == number }) { return false }
         for line in waiting.values where line.contains(where: { $0.number == number }) {
@@ -129,8 +126,8 @@ struct Isolations {
         return !hasMore
     }
 
-    /// The space that splitting needs. It writes before it frees, so it waits while the disk is
-    /// nearly full; otherwise it would fail with everything else of its transaction.
+    /// The space that splitting needs: it writes before it frees, and would fail with everything
+    /// else of its transaction on a full disk.
     private static func space(for packet: QueuedPacket, _ tuning: QueueTuning) -> Int {
         2 * packet.record.raw + tuning.rowBytes
     }
@@ -138,7 +135,7 @@ struct Isolations {
     private func has(
         _ needs: Int,
         for isolation: Isolation,
-        in here: Surroundings
+        in here: Context
     ) -> Bool {
         guard let packet = here.store.packets[isolation.number] else { return true }
         let free = here.room.bytes - Self.space(for: packet, here.configuration.tuning)
@@ -148,7 +145,7 @@ struct Isolations {
 
     private mutating func takeApart(
         _ isolation: Isolation,
-        in here: Surroundings,
+        in here: Context,
         _ losses: inout TransactionLosses,
         _ bytes: inout Int
     ) throws(SQLiteError) {
@@ -180,7 +177,7 @@ struct Isolations {
         _ isolation: Isolation,
         for needs: Int,
         _ packet: QueuedPacket,
-        in here: Surroundings
+        in here: Context
     ) {
         let outlet = packet.stream.outlet
         here.store.packets.setAside(isolation.number)
@@ -188,8 +185,8 @@ struct Isolations {
         remove([isolation.number])
         if isolation.needs == nil {
             guard outlet.roomWaiters < QueuedOutlet.roomWaitersMax else {
-                // Nothing of this is on the disk: a store that opens again finds a packet that
-                // delivery does not hold.
+                // Nothing of this is on the disk: after a reopening delivery does not hold the
+                // packet.
                 here.packets.takeBack([isolation.number])
                 outlet.heldBack.append(isolation.number)
                 return
@@ -203,7 +200,7 @@ struct Isolations {
         waiting[outlet.name.destination] = line
     }
 
-    private mutating func warn(_ destination: QueuedDestination, in here: Surroundings) {
+    private mutating func warn(_ destination: QueuedDestination, in here: Context) {
         guard roomPause.tryStart() else { return }
         journal.warning(
             "refused packets wait: there is no room for dead letters",

@@ -7,23 +7,13 @@ enum LetterRequest: Sendable {
     case change(LetterJob)
     case edit(Int64, DeadLetterEdit, @Sendable (DeadLetterEditOutcome) -> Void)
 
-    /// Answers that nothing more will be done.
-    func refuse(_ reason: QueueAdmission) {
+    /// Answers that nothing more will be done. `reason` is nil if too many requests wait.
+    func refuse(_ reason: QueueAdmission?) {
         switch self {
         case .change(var job):
-            job.result.end = .refused(reason)
+            job.result.end = reason.map { .refused($0) } ?? .busy
             job.answer(job.result)
-        case .edit(_, _, let answer): answer(.refused(reason))
-        }
-    }
-
-    /// Answers that too many requests wait.
-    func turnAway() {
-        switch self {
-        case .change(var job):
-            job.result.end = .busy
-            job.answer(job.result)
-        case .edit(_, _, let answer): answer(.busy)
+        case .edit(_, _, let answer): answer(reason.map { .refused($0) } ?? .busy)
         }
     }
 }
@@ -36,7 +26,7 @@ struct LetterJob: Sendable {
     let answer: @Sendable (DeadLetterChange) -> Void
     /// The next step begins behind this letter, or behind this index of the ids.
     var position: Int64 = 0
-    /// Letters that died after the job began do not belong to it: a replayed log may die again at
+    /// Letters that died after the job began are not part of it: a replayed log may die again at
     /// once.
     var last: Int64?
     var result = DeadLetterChange()
@@ -77,7 +67,7 @@ struct LetterWork {
     var isEmpty: Bool { waiting.isEmpty && current == nil }
 
     mutating func add(_ request: LetterRequest) {
-        guard waiting.count < Self.requestsMax else { return request.turnAway() }
+        guard waiting.count < Self.requestsMax else { return request.refuse(nil) }
         waiting.append(request)
     }
 
@@ -112,8 +102,7 @@ struct LetterWork {
         settled = .job(job, isDone: isLast || step.refusal != nil)
     }
 
-    /// The letters of the next step, the beginning of the step after it, and whether it is the
-    /// last.
+    /// The letters of the next step, the beginning of the step after it, and if it is the last.
     private func portion(
         of job: LetterJob,
         in store: OpenStore

@@ -7,8 +7,8 @@ struct OutletAnnouncer {
     private var newReceiver: (@Sendable ([Outlet]) -> Void)?
     private var retiredReceiver: (@Sendable ([Outlet]) -> Void)?
 
-    /// Announces all outlets to a new receiver. Between two turns everything that the store knows
-    /// is committed.
+    /// Announces all outlets to a new receiver. Between two turns all that the store knows is
+    /// committed.
     mutating func announce(to receiver: @escaping @Sendable ([Outlet]) -> Void) {
         newReceiver = receiver
         if !known.isEmpty { receiver(Array(known)) }
@@ -43,8 +43,8 @@ struct OutletAnnouncer {
         announceChanges(in: store)
     }
 
-    /// Notes that delivery asks for packets. If the outlet was just removed, it notes nothing: the
-    /// outlet will be announced again.
+    /// Notes that delivery asks for packets. An outlet that was just removed is announced again
+    /// later.
     mutating func request(_ count: Int, for outlet: Outlet, in store: OpenStore?) {
         guard known.contains(outlet) else { return }
         demand.raise(outlet, by: count)

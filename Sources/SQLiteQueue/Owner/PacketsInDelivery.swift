@@ -35,8 +35,8 @@ final class PacketsInDelivery {
         held[packet.number] = HandedPacket(packet)
     }
 
-    /// Delivery gives a packet back without an acknowledgement. Returns false if delivery does not
-    /// hold it: after a second message the packet must not be handed over twice.
+    /// Delivery gives a packet back unacknowledged. Returns false if it does not hold the packet:
+    /// after a second message the packet must not be handed over twice.
     func acceptReturn(_ number: Int64) -> Bool {
         takenApart[number] = nil
         return held[number] != nil
@@ -66,8 +66,7 @@ final class PacketsInDelivery {
         tellRecalls()
     }
 
-    /// Called after a store was opened: packets that delivery holds may be gone or belong to
-    /// another logstore.
+    /// Called after a store was opened: packets may be gone or belong to another logstore.
     func compare(with store: OpenStore) {
         for (number, packet) in held {
             if let stored = store.packets[number] {
@@ -83,8 +82,7 @@ final class PacketsInDelivery {
         tellRecalls()
     }
 
-    /// Tells delivery about recalls. An outlet that may not send asks for no content, and would
-    /// otherwise keep its packets.
+    /// Tells delivery of recalls: an outlet that may not send would otherwise keep its packets.
     func tellRecalls() {
         guard !untold.isEmpty else { return }
         receiver?(untold)
@@ -95,10 +93,9 @@ final class PacketsInDelivery {
     var areAllWhole: Bool { takenApart.isEmpty }
 }
 
-/// Packets that delivery holds and must give back instead of sending them again: they grew too old
-/// or belong to another logstore. Delivery gets a message, and an error when it asks for a packet's
-/// content. It asks before each attempt, so it never gives a packet back while an attempt is in
-/// flight.
+/// Packets that delivery must give back instead of sending them again: too old, or now of another
+/// logstore. Delivery gets a message, and an error when it asks for a packet's content before each
+/// attempt, so it never gives a packet back while an attempt is in flight.
 final class Recalls: Sendable {
     private let numbers = Locked<Set<Int64>>([])
 

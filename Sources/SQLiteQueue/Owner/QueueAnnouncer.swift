@@ -1,9 +1,7 @@
 import Queue
 import System
 
-/// Reports refused batches, expired logs and wrong ledgers in the journal.
-///
-/// Most lines come at most once a minute, because their causes happen with each batch or packet.
+/// Reports refused batches, expired logs and wrong ledgers, most at most once a minute.
 struct QueueAnnouncer {
     private let journal: Journal
     /// The admission that the journal reported last.
@@ -27,9 +25,8 @@ struct QueueAnnouncer {
 
     // MARK: - Admission
 
-    /// Reports when the queue begins to refuse batches and when it takes them again. A queue at its
-    /// bound changes with each packet that leaves. So the first line comes at most once a minute,
-    /// and the second only after the first.
+    /// Reports when the queue begins to refuse batches and takes them again. A queue at its bound
+    /// changes with each packet, so the first line comes once a minute, the second only after it.
     mutating func announce(
         _ new: QueueAdmission,
         bytes: Int,
@@ -99,8 +96,8 @@ struct QueueAnnouncer {
         )
     }
 
-    /// Reports batches that were refused for the streams they would need, with the destination and
-    /// the key whose share is used up.
+    /// Reports batches refused for their new streams, and the destination or key whose share is
+    /// used up.
     mutating func announceShortage(_ refusal: QueueAdmission, _ append: Append, streamsMax: Int) {
         guard let stream = append.batches.first?.stream else { return }
         // The operator defines keys and destinations, so these are few.
@@ -174,8 +171,8 @@ struct QueueAnnouncer {
 
     // MARK: - Ledgers
 
-    /// Reports ledgers that disagree with the queue's content and returns the number of new ones.
-    /// The cause would be a bug of ours. Only a start corrects it, by counting everything again.
+    /// Reports ledgers that disagree with the content, and returns the number of new ones: a bug of
+    /// ours. Only a start corrects it, by counting everything again.
     mutating func announce(_ found: [Imbalance]) -> Int {
         let new = found.filter { !imbalances.contains($0) }
         for imbalance in new {
@@ -194,5 +191,52 @@ struct QueueAnnouncer {
         }
         imbalances = found
         return new.count
+    }
+}
+
+/// Sums that the journal reports once a minute, each separately.
+struct PendingSums<Key: Hashable> {
+    private var sums: [Key: Int] = [:]
+    private var pauses = JournalPauses<Key>()
+
+    mutating func add(_ more: [Key: Int]) {
+        sums.merge(more) { $0 + $1 }
+    }
+
+    /// Takes out the sums that may be reported now.
+    mutating func takeDue(_ now: Moment) -> [Key: Int] {
+        var due: [Key: Int] = [:]
+        for (key, sum) in sums where pauses.tryStart(for: key, now) { due[key] = sum }
+        for key in due.keys { sums[key] = nil }
+        return due
+    }
+}
+
+/// Lets a journal line through once a minute, for each subject.
+struct JournalPauses<Subject: Hashable> {
+    private var next: [Subject: Moment] = [:]
+
+    /// Starts the next pause, unless one lasts. True: the line may be written now.
+    mutating func tryStart(for subject: Subject, _ now: Moment = .now) -> Bool {
+        guard next[subject].map({ $0 <= now }) ?? true else { return false }
+        next[subject] = now + .seconds(60)
+        return true
+    }
+}
+
+/// A pause for a line without subjects.
+struct JournalPause {
+    private let length: Duration
+    private var next = Moment(nanoseconds: 0)
+
+    init(_ length: Duration = .seconds(60)) {
+        self.length = length
+    }
+
+    /// Starts the next pause, unless one lasts. True: the line may be written now.
+    mutating func tryStart() -> Bool {
+        guard next <= .now else { return false }
+        next = .now + length
+        return true
     }
 }

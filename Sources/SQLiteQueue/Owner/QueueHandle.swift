@@ -17,12 +17,11 @@ final class QueueHandle: Sendable {
     let watcher = WatcherSlot()
     let absorptionState = Locked(AbsorptionState())
 
-    /// The logstore that all logs of a destination go to. Set before the owner moves the waiting
-    /// logs, so that delivery sends nothing under an old name.
+    /// The logstore of all logs of a destination. Set before the owner moves the waiting logs, so
+    /// that delivery sends nothing under an old name.
     private let addresses = Locked<[String: String]>([:])
 
-    /// The queue's admission. The top bit tells that some destination's admission differs; only
-    /// then a caller reads the table.
+    /// The queue's admission. If the top bit is set, some destination's differs: see the table.
     private let admissionCode = Atomic<UInt8>(0)
     private static let differs: UInt8 = 0x80
     private let admissions = Locked(Admissions(queue: .open))
@@ -41,19 +40,23 @@ final class QueueHandle: Sendable {
         requests = RequestCount(wake)
         status = Locked(QueueStatus())
         let database = configuration.dataDirectory.database
-        reader = Locked(PayloadReader(database))
-        letters = Locked(DeadLetterReader(database))
+        reader = Locked(PayloadReader(payloadsOf: database))
+        letters = Locked(DeadLetterReader(lettersOf: database))
         tuning = configuration.tuning
         shard = configuration.shard
     }
 
     var admission: QueueAdmission {
-        QueueAdmission(code: admissionCode.load(ordering: .relaxed) & ~Self.differs)
+        Self.admission(admissionCode.load(ordering: .relaxed))
+    }
+
+    private static func admission(_ code: UInt8) -> QueueAdmission {
+        QueueAdmission(rawValue: code & ~differs) ?? .stopping
     }
 
     func admission(for outlet: Outlet) -> QueueAdmission {
         let code = admissionCode.load(ordering: .relaxed)
-        guard code & Self.differs != 0 else { return QueueAdmission(code: code) }
+        guard code & Self.differs != 0 else { return Self.admission(code) }
         let admission = admissions.withLock { admissions in
             admissions.destinations[outlet.destination]?.of(outlet.logstore, admissions.all)
                 ?? admissions.all.queue
@@ -64,7 +67,7 @@ final class QueueHandle: Sendable {
 
     func admission(forDestination name: String) -> QueueAdmission {
         let code = admissionCode.load(ordering: .relaxed)
-        let queue = QueueAdmission(code: code & ~Self.differs)
+        let queue = Self.admission(code)
         guard code & Self.differs != 0 else { return queue }
         return admissions.withLock { $0.destinations[name]?.bytes($0.all) } ?? queue
     }
@@ -141,7 +144,7 @@ final class QueueHandle: Sendable {
     }
 
     private func show(_ queue: QueueAdmission, differ: Bool) {
-        admissionCode.store(queue.code | (differ ? Self.differs : 0), ordering: .relaxed)
+        admissionCode.store(queue.rawValue | (differ ? Self.differs : 0), ordering: .relaxed)
     }
 
     func post(_ message: Message) {
@@ -166,8 +169,7 @@ final class QueueHandle: Sendable {
         )
         assert(tally.isClosed, "a tally that fsck would find wrong")
         assert(tally.copies == batches.reduce(0) { $0 + $1.allLogs }, "copies that no ledger has")
-        // A tiny batch may name a large stream, and both wait. Each dead log becomes a row of its
-        // own.
+        // A tiny batch may name a large stream, and both wait. Each dead log becomes a row.
         let rawBytes = batches.reduce(identity?.cost ?? 0) { sum, batch in
             sum + batch.logs.bytes.count + DeadLetterBook.mostDead(batch) + batch.stream.cost
         }
@@ -195,8 +197,7 @@ final class QueueHandle: Sendable {
         if before < tuning.lingerBytes, after >= tuning.lingerBytes { wake.signal() }
     }
 
-    /// Adds a tally for the owner's next turn. Wakes nobody: a request without logs must not cost a
-    /// sync.
+    /// Adds a tally for the next turn. Wakes nobody: a request without logs must not cost a sync.
     func count(_ tally: IntakeTally) {
         assert(tally.isClosed, "a tally that fsck would find wrong")
         tallies.withLock { $0 += tally }
@@ -239,5 +240,39 @@ final class QueueHandle: Sendable {
             default: continue
             }
         }
+    }
+}
+
+/// Counts posted requests, and wakes the owner when as many are there as it waits for.
+final class RequestCount: Sendable {
+    private let posted = Atomic<Int>(0)
+    /// The number of the request that wakes the owner.
+    private let awaited = Atomic<Int>(.max)
+    private let wake: WakeUp
+
+    init(_ wake: WakeUp) {
+        self.wake = wake
+    }
+
+    /// Called after each post of a request.
+    func add() {
+        // The owner stores the awaited number before it reads the count, so one of both sees the
+        // other.
+        let number = posted.add(1, ordering: .sequentiallyConsistent).newValue
+        if number == awaited.load(ordering: .sequentiallyConsistent) { wake.signal() }
+    }
+
+    /// All requests since the start.
+    var total: Int { posted.load(ordering: .sequentiallyConsistent) }
+
+    /// The owner is about to wait. Returns false if the request with that number is there already.
+    func wakeOwner(at number: Int) -> Bool {
+        awaited.store(number, ordering: .sequentiallyConsistent)
+        return total < number
+    }
+
+    /// The owner has waited.
+    func wakeOwnerNoMore() {
+        awaited.store(.max, ordering: .relaxed)
     }
 }

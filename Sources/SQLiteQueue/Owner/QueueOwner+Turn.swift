@@ -5,10 +5,10 @@ import System
 // One transaction for all waiting work, and the answers to it.
 extension QueueOwner {
     func turn() {
-        guard let store else { return refuseAll(door.admission) }
+        guard let store else { return refuseAll(handle.admission) }
         keeper.turnBegins()
         var taken: [(append: Append, outcome: AppendOutcome)] = []
-        let tallies = door.takeTallies()
+        let tallies = handle.takeTallies()
         do throws(SQLiteError) {
             try delivery.applyReturns(to: store, configuration, keeper.room)
             // What another shard absorbs must not change any more.
@@ -34,25 +34,24 @@ extension QueueOwner {
             letters.answer()
             decisions.answer()
             if shardWork.isUnderWay {
-                door.absorptionState.withLock { $0 = store.absorptions.state }
+                handle.absorptionState.withLock { $0 = store.absorptions.state }
                 shardWork.settle()
             }
             answer(taken)
-            // After the answers, which must not wait for it, and before delivery tells of attempts
-            // with these packets.
+            // After the answers, which must not wait, and before delivery tells of attempts with
+            // these.
             store.context.tellEnded()
             delivery.handOver(sealed)
         } catch {
             failed(error)
-            door.count(tallies)
-            // The refusal must come at once. The next turn may find the store open again and would
-            // not know these requests.
-            letters.refuse(door.admission)
-            decisions.refuse(door.admission)
+            handle.count(tallies)
+            // At once: the next turn may find the store open again and would not know these
+            // requests.
+            letters.refuse(handle.admission)
+            decisions.refuse(handle.admission)
             shardWork.refuse()
-            // Nothing of this transaction is certainly stored, so the owner acknowledges nothing of
-            // it.
-            answer(taken.map { ($0.append, .refused(door.admission)) })
+            // Nothing of this transaction is certainly stored, so nothing of it is acknowledged.
+            answer(taken.map { ($0.append, .refused(handle.admission)) })
         }
     }
 
@@ -105,7 +104,7 @@ extension QueueOwner {
     /// Counts a refusal for too many logstores or streams.
     private func note(_ refusal: QueueAdmission, of append: Append) {
         if refusal == .tooManyLogstores {
-            for batch in append.batches { door.crowded(batch.stream.destination) }
+            for batch in append.batches { handle.crowded(batch.stream.destination) }
         }
         guard board.count(streamRefusal: refusal) else { return }
         announcer.announceShortage(refusal, append, streamsMax: configuration.streamsMax)
@@ -126,8 +125,7 @@ extension QueueOwner {
         board.lostLogs += delivery.losses.settle(&announcer, journal)
     }
 
-    /// Called after a commit: logs that made room for others and logs that found none are gone for
-    /// good.
+    /// Called after a commit: logs that made room for others, or found none, are gone for good.
     private func countLeftOut(in store: OpenStore) {
         announcer.note(skipped: store.intake.takeSkipped())
         let dropped = store.overflow.takeDropped()
@@ -138,7 +136,7 @@ extension QueueOwner {
     private func answer(_ requests: [(append: Append, outcome: AppendOutcome)]) {
         var callbacks = GatheredCallbacks()
         for (append, outcome) in requests {
-            door.settled(append.rawBytes)
+            handle.settled(append.rawBytes)
             callbacks.add({ append.answer(outcome) }, on: append.thread)
         }
         callbacks.run()
@@ -193,15 +191,13 @@ extension QueueOwner {
         }
     }
 
-    /// Looks now and then at free space, ages and spare pages, and walks over all streams for the
-    /// status.
+    /// Looks now and then at free space, ages and spare pages, and surveys all streams.
     private func lookAround(_ store: OpenStore) throws(SQLiteError) {
         let wasIdle = board.takeIdle()
         let room = keeper.room
         try store.files.makeLogCertain()
         try room.measure(store, configuration)
-        // Logs that devices keep need the room more than the copies that help to find the cause of
-        // damage.
+        // Devices' logs need the room more than copies that help to find the cause of damage.
         if store.files.isLogCertain, room.isUsedUp(configuration.tuning) {
             keeper.salvager.copies.trim(to: 0, atMost: 1, beside: store)
         }
@@ -215,7 +211,7 @@ extension QueueOwner {
         }
         try expireSome(in: store)
         delivery.announceChanges(in: store)
-        for name in door.takeCrowded() {
+        for name in handle.takeCrowded() {
             if let destination = store.destinations[name] { announcer.announceCrowded(destination) }
         }
         store.overflow.releaseUnusedLists()

@@ -5,10 +5,10 @@ import System
 /// The thread that owns the writing connection. It takes all waiting work, runs one transaction,
 /// and answers every request in it when the transaction is durable.
 ///
-/// State that must survive a failed write lives here and in the owner's parts. State that is on the
-/// disk lives in `OpenStore`.
+/// State that must survive a failed write lives here and in the owner's parts, the rest in
+/// `OpenStore`.
 final class QueueOwner {
-    let door: QueueHandle
+    let handle: QueueHandle
     let keeper: StoreKeeper
     let delivery: DeliveryWork
     var appends = Fifo<Append>()
@@ -32,16 +32,16 @@ final class QueueOwner {
     /// Opens and recovers the queue. Throws if that is not possible.
     init(
         _ configuration: QueueConfiguration,
-        _ door: QueueHandle,
+        _ handle: QueueHandle,
         _ clock: QueueClock,
         _ journal: Journal
     ) throws(QueueError) {
-        self.door = door
+        self.handle = handle
         self.clock = clock
         self.journal = journal
         schedule = OwnerSchedule(configuration.tuning)
         keeper = try StoreKeeper(CurrentConfiguration(configuration), clock, journal)
-        delivery = DeliveryWork(door.recalls, journal)
+        delivery = DeliveryWork(handle.recalls, journal)
         letters = LetterWork(journal)
         announcer = QueueAnnouncer(journal)
         keeper.tellSlowAppends { [unowned self] reason in refuseMeanwhile(because: reason) }
@@ -78,8 +78,7 @@ final class QueueOwner {
 
     /// The time until the next work that no message asks for.
     var pause: Duration {
-        // Housekeeping needs the store. While the store is closed, housekeeping only becomes
-        // overdue.
+        // Housekeeping needs the store. While it is closed, housekeeping only becomes overdue.
         guard let store else { return keeper.failures.pause }
         var pause = schedule.untilHousekeeping
         if delivery.isAsking, let due = store.handOver.nextDue {
@@ -93,20 +92,20 @@ final class QueueOwner {
     private static let givingBackPause = Duration.milliseconds(20)
 
     private func wait() {
-        door.wake.wait(timeout: pause)
+        handle.wake.wait(timeout: pause)
         while !isStopping {
-            let here = door.requests.total - takenRequests
+            let here = handle.requests.total - takenRequests
             let (time, count): (Duration, Int)
-            switch schedule.linger.decide(requests: here, bytes: door.waitingBytes, at: .now) {
+            switch schedule.linger.decide(requests: here, bytes: handle.waitingBytes, at: .now) {
             case .commit(let reason):
                 schedule.commitReason = reason
                 return
             case .wait(let most, let requests): (time, count) = (most, requests)
             }
-            if door.requests.wakeOwner(at: takenRequests + count) {
-                door.wake.wait(timeout: time)
+            if handle.requests.wakeOwner(at: takenRequests + count) {
+                handle.wake.wait(timeout: time)
             }
-            door.requests.wakeOwnerNoMore()
+            handle.requests.wakeOwnerNoMore()
         }
     }
 
@@ -114,7 +113,7 @@ final class QueueOwner {
 
     /// Takes the requests of other threads. Returns true if there were any.
     func takeMessages() -> Bool {
-        let messages = door.mailbox.takeAll()
+        let messages = handle.mailbox.takeAll()
         for message in messages {
             switch message {
             case .append(let append):
@@ -143,9 +142,8 @@ final class QueueOwner {
             store?.apply(new)
             return
         }
-        // Streams change their logstores only when they are read from the disk. That is rare and
-        // takes as long as a start.
-        door.stopReading()
+        // Streams change their logstores only when they are read from the disk, which is rare.
+        handle.stopReading()
         keeper.closeToReread()
         do throws(QueueError) {
             try open()
@@ -176,26 +174,26 @@ final class QueueOwner {
     private func opened() {
         guard let store else { return }
         attach(store)
-        door.allowReading()
+        handle.allowReading()
     }
 
     /// Connects another store with the watcher and with delivery.
     private func attach(_ store: OpenStore) {
-        store.context.watcher = door.watcher
-        door.absorptionState.withLock { $0 = store.absorptions.state }
+        store.context.watcher = handle.watcher
+        handle.absorptionState.withLock { $0 = store.absorptions.state }
         delivery.opened(store)
     }
 
     /// A write failed: the owner discards the store until it can read it from the disk again.
     func failed(_ error: SQLiteError) {
         keeper.failed(error)
-        door.watcher.current?.loseTrack()
+        handle.watcher.current?.loseTrack()
         closed()
     }
 
     private func closed() {
         delivery.losses = TransactionLosses()
-        door.stopReading()
+        handle.stopReading()
         publish()
         noteLoss()
     }
@@ -208,8 +206,7 @@ final class QueueOwner {
         configuration.whenLost()
     }
 
-    /// Continues to copy a damaged database after a salvage. Returns true if the store was opened
-    /// again.
+    /// Continues a salvage. Returns true if the store was opened again.
     func saveMore(_ store: OpenStore) throws(SQLiteError) -> Bool {
         guard try keeper.saveMore(store, delivery.packets) else { return false }
         if let store = keeper.store { attach(store) }
@@ -217,27 +214,26 @@ final class QueueOwner {
         return true
     }
 
-    /// The commit log may take the present transaction yet. Others are refused until then, which is
-    /// better than to wait.
+    /// The commit log may yet take the present transaction. Refusing others is better than waiting.
     private func refuseMeanwhile(because reason: String) {
         guard !isStopping, store != nil else { return }
         isSlow = true
         journal.warning("commit log is slow; batches are refused meanwhile", ["reason": reason])
-        door.setAdmissions(Admissions(queue: .failing))
-        door.status.withLock { status in
+        handle.setAdmissions(Admissions(queue: .failing))
+        handle.status.withLock { status in
             status.admission = .failing
             status.problem = QueueError(.unreachable, "the commit log does not answer: \(reason).")
         }
     }
 
     private func shutDown() {
-        door.stopReading()
+        handle.stopReading()
         letters.refuse(.stopping)
         decisions.refuse(.stopping)
         shardWork.refuse()
         questions.refuse()
         keeper.finish()
-        door.close()
+        handle.close()
         publish()
     }
 }

@@ -1,3 +1,4 @@
+import Queue
 import SQLite
 import System
 
@@ -114,5 +115,65 @@ struct SalvageReports {
                 "some requests are no longer remembered: one that a device repeats may be stored twice"
             )
         }
+    }
+}
+
+/// The damaged databases that are kept.
+final class DamagedCopies {
+    private let directory: DataDirectory
+    private let room: DiskRoom
+    private let journal: Journal
+    private(set) var count = 0
+    /// Bytes of the copies that are never deleted, because they may have the only copy of logs.
+    private(set) var unsavedBytes = 0
+    /// The copies that the journal named last.
+    private var told: [String] = []
+    private(set) var deletedCount = 0
+
+    init(_ directory: DataDirectory, _ room: DiskRoom, _ journal: Journal) {
+        self.directory = directory
+        self.room = room
+        self.journal = journal
+    }
+
+    /// Deletes copies whose readable content is in the queue, oldest first; false: none.
+    @discardableResult
+    func trim(to most: Int, atMost limit: Int = .max, beside store: OpenStore?) -> Bool {
+        let deleted = directory.removeDamagedCopies(
+            keeping: most,
+            atMost: limit,
+            inUse: (store?.acknowledgements.remainders ?? []).map(\.file)
+        )
+        for aside in deleted {
+            deletedCount += 1
+            journal.warning(
+                "a kept damaged database is deleted; the queue has all its readable logs",
+                ["deleted": aside, "free_bytes": room.freeBytes]
+            )
+        }
+        recount(beside: store)
+        return !deleted.isEmpty
+    }
+
+    /// Counts the copies. The journal names each that stays for ever and from which nothing is
+    /// copied: only a person can decide that its logs are not needed, and delete it.
+    func recount(beside store: OpenStore?) {
+        count = directory.damagedCopies.count
+        let unsaved = directory.unsavedCopies
+        unsavedBytes = unsaved.reduce(0) { $0 + directory.bytes(of: $1) }
+        guard let store else { return }
+        let inUse = Set(store.acknowledgements.remainders.map(\.file))
+        let left = unsaved.filter { !inUse.contains(directory.name(of: $0)) }
+        defer { told = left }
+        guard !left.isEmpty, left != told else { return }
+        journal.warning(
+            "damaged databases are kept that may have the only copy of logs; the gateway never deletes them",
+            [
+                "files": left.map(directory.name).joined(separator: " "), "bytes": unsavedBytes,
+                "free_bytes": room.freeBytes,
+                "remedy": "check the disk and copy them elsewhere; "
+                    + "then delete each with the file …-unsaved beside it",
+            ]
+        )
     }
 }

@@ -11,10 +11,9 @@ struct SchemaUpgrade {
     /// The version that the database gets.
     var target = QueueSchema.migrations.count
 
-    /// Copies the database before the first change, because nothing leads from a newer schema back
-    /// to an older one. The copy stays until an operator deletes it. If a copy of the same version
-    /// exists, it is replaced: it comes from a migration that did not begin, or from a queue that
-    /// went back to that version.
+    /// Copies the database before the first change, because nothing leads back to an older schema.
+    /// The copy stays until an operator deletes it. It replaces an earlier one, of a migration that
+    /// did not begin or of a queue that went back to that version.
     func keepOlder(_ connection: Connection, _ schema: Int) throws(SQLiteError) {
         let copy = DatabaseCopy(to: directory.older(schema))
         copy.discard()

@@ -7,19 +7,17 @@ struct StoreFailures {
     private var retry: RetryPause
     /// Nil while the store works.
     private(set) var problem: QueueError?
-    /// The damage that was found in the database. The next attempt to open it begins with a
-    /// salvage.
+    /// The damage of the database. The next attempt to open it begins with a salvage.
     var damage: SQLiteError?
     /// True if the last failure was a read error.
     private var wasUnreadable = false
     /// True if SQLite found no space although the disk has some. A damaged page that names a page
-    /// far behind the file's end looks the same, so the next attempt to open the store checks all
-    /// pages first.
+    /// far behind the file's end looks the same, so the next opening checks all pages first.
     private(set) var isSpaceDoubtful = false
     /// The earliest time of the next such check, which reads the whole file.
     private var nextCheck = Moment(nanoseconds: 0)
-    /// The earliest time at which a store that disagrees with memory may be read again instead of
-    /// being rebuilt.
+    /// The earliest time to read a store that disagrees with memory again, instead of rebuilding
+    /// it.
     private var nextReading = Moment(nanoseconds: 0)
     /// Since the start.
     private(set) var count = 0
@@ -45,8 +43,8 @@ struct StoreFailures {
         wasUnreadable = error.isUnreadable
     }
 
-    /// If memory and the store disagree, memory may be wrong. Then it is enough to read the store
-    /// again, which compares all its parts. If that happens again soon, the store is damaged.
+    /// If memory and the store disagree, memory may be wrong: reading the store again compares all
+    /// its parts. If that happens again soon, the store is damaged.
     private mutating func tryReadingAgain(because error: SQLiteError, _ journal: Journal) -> Bool {
         guard error.isOurs, nextReading <= .now else { return false }
         nextReading = .now + .seconds(600)

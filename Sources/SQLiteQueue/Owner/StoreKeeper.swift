@@ -16,8 +16,8 @@ final class StoreKeeper {
     private(set) var store: OpenStore? {
         didSet { lastNumber = max(lastNumber, oldValue?.context.lastNumber ?? 0) }
     }
-    /// The last number that a closed store gave out. A store opened later begins after it, even if
-    /// its database is new: delivery may still hold packets with the old numbers.
+    /// The last number of a closed store. A later one begins after it, even with a new database:
+    /// delivery may still hold packets with the old numbers.
     private var lastNumber: Int64 = 0
     private(set) var failures: StoreFailures
     /// The ages of the last open store.
@@ -95,8 +95,8 @@ final class StoreKeeper {
         }
     }
 
-    /// Brings the scratch database to the state of the commit log, and opens it. A damaged one is
-    /// rebuilt from the log, not salvaged.
+    /// Brings the scratch database to the state of the commit log, which also replaces a damaged
+    /// one.
     private func openScratch(
         _ log: ShardLog,
         _ packets: PacketsInDelivery
@@ -153,8 +153,8 @@ final class StoreKeeper {
         }
     }
 
-    /// Reads the store, and reads it again after a read error. A read may fail once for many
-    /// reasons. If it fails again, the sector is gone, and with it a part of the database.
+    /// A read may fail once for many reasons. If it fails again, the sector is gone, and with it a
+    /// part of the database.
     private func recoverOrReadAgain(_ packets: PacketsInDelivery) throws(SQLiteError) {
         do throws(SQLiteError) {
             try recover(packets)
@@ -247,9 +247,9 @@ final class StoreKeeper {
 
     // MARK: - Closing
 
-    /// Handles a failed write. Discards the connection and everything in memory; a later attempt
-    /// reads the disk again. After a failed sync the kernel may have dropped pages that it could
-    /// not write, so neither SQLite's memory nor a second sync can be trusted.
+    /// Discards the connection and everything in memory; a later attempt reads the disk again.
+    /// After a failed sync the kernel may have dropped pages that it could not write, so neither
+    /// SQLite's memory nor a second sync can be trusted.
     func failed(_ error: SQLiteError) {
         let hasSpace = room.look() >= max(current.value.freeBytesMin, 1 << 20)
         failures.examine(error, hasSpace: hasSpace, journal)
@@ -286,8 +286,7 @@ final class StoreKeeper {
         store = nil
     }
 
-    /// Handles a step of the system's clock. The basis is kept even if the transaction fails,
-    /// because nothing reports the step again.
+    /// The basis is kept even if the transaction fails, because nothing reports the step again.
     func follow(_ step: Duration, in store: OpenStore) throws(SQLiteError) {
         defer { ages = store.ages.basis }
         try store.clockStepped(by: step)

@@ -2,15 +2,14 @@ import Glibc
 import SQLite
 import System
 
-// Damage that SQLite ignores silently. If the log is damaged in its middle, SQLite takes it to end
-// there. If a database was cut off, its missing pages read as zeroes after the log has made the
-// file long again.
+// Damage that SQLite ignores: it takes a log that is damaged in its middle to end there, and the
+// missing pages of a cut-off database read as zeroes after the log has made the file long again.
 extension DataDirectory {
     var wal: String { database + "-wal" }
 
-    /// Returns the damage, or nil. Called with the lock held, before SQLite opens the files. If a
-    /// newer version wrote the files, that version has to check them. Without synced commits a
-    /// power cut may leave holes in the log; then SQLite's result is the one that was promised.
+    /// Returns the damage, or nil, before SQLite opens the files. A newer version's files are its
+    /// own. Without synced commits a power cut may leave holes in the log; then SQLite's result is
+    /// the one that was promised.
     func checkFiles(isSynced: Bool, _ journal: Journal) throws(SQLiteError) -> SQLiteError? {
         var stored = StoredPages(self)
         if let version = FirstPage.newerVersion(stored) {
@@ -45,28 +44,22 @@ extension DataDirectory {
 
     /// Writes the head back: 32 bytes, which lie in one sector.
     private func restore(_ head: WALHeader) -> Bool {
-        let number = open(wal, O_WRONLY | O_CLOEXEC)
-        guard number >= 0 else { return false }
-        let descriptor = OwnedDescriptor(taking: number)
-        let written = head.bytes.withUnsafeBytes {
-            pwrite(descriptor.number, $0.baseAddress, $0.count, 0)
-        }
-        return written == head.bytes.count && fsync(descriptor.number) == 0
+        guard let file = try? OwnedDescriptor(opening: wal, O_WRONLY) else { return false }
+        let written = pwrite(file.number, head.bytes, head.bytes.count, 0)
+        return written == head.bytes.count && fsync(file.number) == 0
     }
 
-    /// Wipes the frames behind the last whole transaction. A power cut left them of a transaction
-    /// that was not acknowledged. SQLite ignores them and continues writing before them. The frames
-    /// behind its new end would then look like transactions of the same round.
+    /// Wipes the frames behind the last whole transaction, which a power cut left of one that was
+    /// not acknowledged. SQLite would continue before them, and the rest would then look like
+    /// transactions of the same round.
     ///
     /// The file keeps its length: on a full disk it is the only space for acknowledgements.
     private func wipe(_ rest: [Int]) throws(SQLiteError) {
         let bytes = WALScan.frameHeadBytes
         let nobodys = [UInt8](repeating: 0, count: bytes)
-        do throws(SystemError) {
-            let descriptor = OwnedDescriptor(
-                taking: try system("open") { open(wal, O_RDWR | O_CLOEXEC) }
-            )
-            let number = descriptor.number
+        try withSystemErrors(of: wal) { () throws(SystemError) in
+            let file = try OwnedDescriptor(opening: wal, O_RDWR)
+            let number = file.number
             let heads = rest.map { WALScan.read(number, bytes, at: $0) ?? nobodys }
             let isWritten = rest.allSatisfy { pwrite(number, nobodys, bytes, off_t($0)) == bytes }
             if !isWritten { _ = try system("ftruncate") { ftruncate(number, off_t(rest[0])) } }
@@ -82,8 +75,6 @@ extension DataDirectory {
                 }
                 throw error
             }
-        } catch {
-            throw .system(error, wal)
         }
     }
 
@@ -102,8 +93,8 @@ extension DataDirectory {
         return missing > 0 ? .damage("\(missing) pages of the file are cut off") : nil
     }
 
-    /// A checkpoint that shortens the file may reach the disk without the file's head; the log has
-    /// the right count. If the file has no head, only the log has a count.
+    /// A checkpoint that shortens the file may reach the disk without the file's head; then the log
+    /// has the right count, or the only one.
     private func recordedPages(_ stored: borrowing StoredPages, _ last: WALScan.Frame?) -> Int? {
         let logged = last.map { Int($0.commit) }
         guard let head = WALScan.read(stored.database, 32, at: 0),

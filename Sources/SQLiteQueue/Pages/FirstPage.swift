@@ -1,15 +1,14 @@
 import SQLite
 
-/// The first page of a database. It tells SQLite about the file and the place of each table.
-/// Without it nothing else can be read.
+/// The first page of a database, without which nothing else can be read.
 ///
-/// All queues of a version have the same first page: the same statements made their tables in the
-/// same order, and with auto_vacuum the roots of tables lie at the front in that order, whatever
-/// the size of the queue. In a copy (`VACUUM INTO`) indexes lie behind all tables. So a lost page
-/// can be made again. The pages that it points to must then match it.
+/// All queues of a version have the same one: the same statements made their tables in the same
+/// order, and with auto_vacuum the roots of tables lie at the front in that order. In a copy
+/// (`VACUUM INTO`) indexes lie behind all tables. So a lost page can be made again. The pages that
+/// it points to must then match it.
 struct FirstPage {
     let bytes: [UInt8]
-    /// The first bytes of the pages from the third on: 13 if a table begins there, 10 if an index
+    /// The first bytes of the pages from the third on: 13 where a table begins, 10 where an index
     /// does.
     private let roots: [UInt8]
     private let streamColumns: Int
@@ -62,8 +61,7 @@ extension FirstPage {
         return isReadable && [0..<18, 20..<24, 44..<92].allSatisfy { found[$0] == bytes[$0] }
     }
 
-    /// True if this could be the first page of these pages: the pages that it points to exist, and
-    /// none of them has other content. Some of them may be lost too.
+    /// True if the pages that this one points to exist or are lost, and none has other content.
     func fits(_ stored: borrowing StoredPages) -> Bool {
         // The second page gives the kind of each other page; 1 stands for a root.
         let map = stored.page(2).flatMap { $0[0] == 1 ? $0 : nil }
@@ -93,8 +91,8 @@ extension FirstPage {
         fileprivate init(_ bytes: [UInt8], isNew: Bool) {
             self.isNew = isNew
             var bytes = bytes
-            // These bytes tell SQLite that there is a log. SQLite does not ask this page for the
-            // number of pages and free pages, whether the page is old or new.
+            // These bytes tell SQLite that there is a log. It asks no such page for the number of
+            // pages.
             for place in 18..<20 { bytes[place] = 2 }
             for place in [24..<40, 92..<100].joined() { bytes[place] = 0 }
             self.bytes = bytes
@@ -124,9 +122,8 @@ extension FirstPage {
         return isAlike ? .damage("the head of the file is damaged") : nil
     }
 
-    /// A later version may have the same tables, so a start has to refuse a page that names a later
-    /// version. Only versions below 128 count, because most flipped bits would give a larger
-    /// number.
+    /// A later version may have the same tables, so a start refuses its page. Only versions below
+    /// 128 count, because most flipped bits would give a larger number.
     static func newerVersion(_ stored: borrowing StoredPages) -> Int? {
         guard let found = stored.page(1) else { return nil }
         let version = BigEndianWords(Array(found[60..<64]))[0]
@@ -135,8 +132,7 @@ extension FirstPage {
             ? Int(version) : nil
     }
 
-    /// The first pages of all versions, and of copies that were migrated to later versions. The
-    /// likeliest come first. The sequence is lazy.
+    /// The first pages of all versions and of migrated copies, likeliest first, made lazily.
     private static func all(_ pageBytes: Int) -> some Sequence<FirstPage> {
         let versions = (1...QueueSchema.migrations.count).reversed()
         let kinds: [(version: Int, copiedAt: Int?)] =

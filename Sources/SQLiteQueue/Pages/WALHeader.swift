@@ -1,9 +1,8 @@
 /// The head of a write-ahead log, which describes its frames.
 ///
-/// The first frame determines a damaged head. The frame repeats the salts, and its checksum
-/// continues the head's. Removing the frame's bytes from its checksum gives the head's checksum.
-/// Removing the head's known bytes from that gives the one number of the head that nothing else
-/// records.
+/// The first frame determines a damaged head: it repeats the salts, and its checksum continues the
+/// head's. Removing the frame's bytes from its checksum gives the head's, and removing the head's
+/// known bytes from that gives the one number that nothing else records.
 struct WALHeader {
     static let count = 32
     private static let magic: UInt32 = 0x377f_0682
@@ -46,9 +45,7 @@ struct WALHeader {
     private static func start(_ pageBytes: Int, isBigEndian: Bool) -> [UInt8] {
         (magic | (isBigEndian ? 1 : 0)).bytes + version.bytes + UInt32(pageBytes).bytes
     }
-}
 
-extension WALHeader {
     /// The head that the frames of a log must have had. Nil if they are no frames.
     static func rebuilt(_ read: (_ count: Int, _ offset: Int) -> [UInt8]?) -> WALHeader? {
         for pageBytes in (9...16).map({ 1 << $0 }) {
@@ -77,8 +74,8 @@ extension WALHeader {
         sum.remove(first[..<8])
         sum.remove(salt)
         let start = start(pageBytes, isBigEndian: isBigEndian)
-        // The sequence number is 0 here, so the result differs from the head's checksum by exactly
-        // that number.
+        // With a sequence number of 0, so the result differs from the head's checksum by that
+        // number.
         var known = WALChecksum(isBigEndian: isBigEndian)
         known.add((start + [0, 0, 0, 0])[...])
         guard known.value.0 == sum.value.0 else { return nil }
@@ -87,8 +84,8 @@ extension WALHeader {
         return WALHeader(start + number + salt, isBigEndian: isBigEndian, pageBytes: pageBytes)
     }
 
-    /// If the first frame is lost too, the next frames still have the salts. Frames far behind it
-    /// do not count: they may belong to the round before.
+    /// If the first frame is lost too, the next ones have the salts. Frames far behind it may
+    /// belong to the round before.
     private static func salt(
         _ read: (_ count: Int, _ offset: Int) -> [UInt8]?,
         _ count: Int,
@@ -134,4 +131,39 @@ struct BigEndianWords {
 extension UInt32 {
     /// Big-endian.
     var bytes: [UInt8] { withUnsafeBytes(of: bigEndian, Array.init) }
+}
+
+/// SQLite's checksum of the WAL, in the byte order that the log's head names.
+struct WALChecksum {
+    let isBigEndian: Bool
+    var value: (UInt32, UInt32) = (0, 0)
+
+    init(isBigEndian: Bool, _ value: (UInt32, UInt32) = (0, 0)) {
+        self.isBigEndian = isBigEndian
+        self.value = value
+    }
+
+    mutating func add(_ bytes: ArraySlice<UInt8>) {
+        bytes.withUnsafeBytes { buffer in
+            for offset in stride(from: 0, to: buffer.count, by: 8) {
+                value.0 &+= word(buffer, offset) &+ value.1
+                value.1 &+= word(buffer, offset + 4) &+ value.0
+            }
+        }
+    }
+
+    /// Undoes `add`: each step of the sum is reversible.
+    mutating func remove(_ bytes: ArraySlice<UInt8>) {
+        bytes.withUnsafeBytes { buffer in
+            for offset in stride(from: buffer.count - 8, through: 0, by: -8) {
+                value.1 &-= word(buffer, offset + 4) &+ value.0
+                value.0 &-= word(buffer, offset) &+ value.1
+            }
+        }
+    }
+
+    private func word(_ buffer: UnsafeRawBufferPointer, _ offset: Int) -> UInt32 {
+        let word = buffer.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
+        return isBigEndian ? UInt32(bigEndian: word) : UInt32(littleEndian: word)
+    }
 }

@@ -1,12 +1,12 @@
 import Glibc
 import SQLite
 
-/// Reads the write-ahead log before SQLite does. SQLite takes the log to end at the first damaged
-/// frame and does not report the commits behind it.
+/// Reads the write-ahead log before SQLite does, which takes it to end at the first damaged frame
+/// and does not report the commits behind it.
 ///
-/// A frame's checksum continues the checksum of the frame before, which is in that frame's head. So
-/// a frame can be proved even if the content of the frame before it is damaged, and damage costs
-/// only the pages that it hit.
+/// A frame's checksum continues the one in the head of the frame before. So a frame can be proved
+/// even if the content of the frame before it is damaged, and damage costs only the pages that it
+/// hit.
 struct WALScan {
     struct Frame {
         let offset: Int
@@ -27,13 +27,12 @@ struct WALScan {
     private(set) var damagedFrames = 0
     /// Transactions that end at or behind the first damaged frame.
     private(set) var commitsBehind = 0
-    /// The end of the last transaction that SQLite reads. `roundEnd` is the end of the round's last
-    /// frame.
+    /// The end of the last transaction that SQLite reads, and of the round's last frame.
     private(set) var provenEnd = 0
     private var roundEnd = 0
 
-    /// Nil if there is no log, or none that is readable at all; then SQLite begins a new one. Also
-    /// nil if a part of the log gives a read error, which is not the end: SQLite fails on it.
+    /// Nil if there is no readable log; then SQLite begins a new one. Also nil if a part gives a
+    /// read error, which is not the end: SQLite fails on it.
     init?(_ descriptor: CInt) {
         guard let found = Self.read(descriptor, WALHeader.count, at: 0) else { return nil }
         let sound = WALHeader(found)
@@ -70,9 +69,8 @@ struct WALScan {
                 damaged += 1
             }
             if isFromHere, isProved || Self.liesInOneSector(offset) {
-                // No transaction writes a page twice. So another transaction has ended in the
-                // damaged part. But a transaction that was too large for memory may end with a page
-                // that it wrote before.
+                // No transaction writes a page twice, so another one has ended in the damaged part.
+                // But one that was too large for memory may end with a page that it wrote before.
                 let mayRepeat = words[1] != 0 && pages.count > Self.small
                 if !pages.insert(words[0]).inserted, damaged > 0, !mayRepeat {
                     commitsBehind += 1
@@ -93,14 +91,13 @@ struct WALScan {
         return offset
     }
 
-    /// True if the head of a frame at this offset lies in one sector. Then it belongs to one round
-    /// as a whole, even after a torn write.
+    /// True if a frame's head lies in one sector, and so in one round, even after a torn write.
     private static func liesInOneSector(_ offset: Int) -> Bool {
         offset % 512 + frameHeadBytes <= 512
     }
 
-    /// A power cut may tear the last transaction, which was not acknowledged. Earlier ones were.
-    /// SQLite reads nothing at all behind a damaged head.
+    /// A power cut may tear the last transaction, which was not acknowledged. SQLite reads nothing
+    /// at all behind a damaged head.
     var isDamaged: Bool { commitsBehind > 1 || isHeadRebuilt && !sound.isEmpty }
 
     /// The head to write back. Nil unless all frames behind it are undamaged.
@@ -118,14 +115,66 @@ struct WALScan {
         }
         return found == count ? bytes : nil
     }
-}
 
-extension WALScan {
     /// The damage of the log, or nil.
     var problem: SQLiteError? {
         guard isDamaged else { return nil }
         guard damagedFrames > 0 else { return .damage("the head of its log is damaged") }
         let pages = damagedFrames + sound.count
         return .damage("\(damagedFrames) of \(pages) pages in its log are damaged")
+    }
+}
+
+/// A log as SQLite would have written it, made of another log's sound frames and a first page.
+struct MendedLog {
+    private let descriptor: CInt
+    private let head: WALHeader
+    private var sum: WALChecksum
+    /// The error number if the log could not be written.
+    private(set) var code: CInt = 0
+
+    init(_ descriptor: CInt, _ head: WALHeader) {
+        self.descriptor = descriptor
+        self.head = head
+        sum = head.sum
+    }
+
+    /// Returns true if everything was written and synced.
+    mutating func write(_ stored: borrowing StoredPages, _ first: FirstPage.Mended?) -> Bool {
+        guard write(head.bytes) else { return false }
+        for frame in stored.scan?.sound ?? [] {
+            guard let bytes = WALScan.read(stored.log, head.frameBytes, at: frame.offset) else {
+                code = errno
+                return false
+            }
+            guard add(bytes) else { return false }
+        }
+        if let first {
+            // A transaction of its own, so that the first page takes precedence over earlier ones.
+            let ends = UInt32(1).bytes + UInt32(clamping: stored.count).bytes
+            let noSum: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0]
+            guard add(ends + head.bytes[16..<24] + noSum + first.bytes) else { return false }
+        }
+        guard fsync(descriptor) == 0 else {
+            code = errno
+            return false
+        }
+        return true
+    }
+
+    /// Adds a frame with the checksum that it has at this place.
+    private mutating func add(_ frame: [UInt8]) -> Bool {
+        sum.add(frame[..<8])
+        sum.add(frame[WALScan.frameHeadBytes...])
+        let own = sum.value.0.bytes + sum.value.1.bytes
+        return write(frame[..<16] + own + frame[WALScan.frameHeadBytes...])
+    }
+
+    private mutating func write(_ bytes: some Collection<UInt8>) -> Bool {
+        let bytes = Array(bytes)
+        let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+        // A short write means that the disk has no room for the rest.
+        if count != bytes.count { code = count < 0 ? errno : ENOSPC }
+        return count == bytes.count
     }
 }

@@ -1,11 +1,56 @@
 import SQLite
+import System
+
+/// A damaged database's pages as SQLite reads them, and the rule for unreadable content. It must
+/// exist as long as the connection.
+///
+/// Damage stays, so content that it hit is lost. A read error may pass: it ends the reading, and
+/// the caller tries again later. Only the last attempt skips content that is still unreadable, so a
+/// bad sector costs no more than its content.
+final class DamagedFile {
+    let pages: StoredPages
+    /// True if all attempts are used up. Content that is still unreadable is then lost.
+    var skipsUnreadable: Bool
+    /// True if it skipped content that a later attempt may be able to read.
+    private(set) var hasSkipped = false
+    /// The read error that ended the reading.
+    private(set) var readError: SQLiteError?
+
+    init(_ database: String, skippingUnreadable skips: Bool = true) {
+        pages = StoredPages(of: database, .asRead)
+        skipsUnreadable = skips
+    }
+
+    /// Returns if the caller must go on without what `error` hides. Throws an error that may pass.
+    func skip(_ error: SQLiteError) throws(SQLiteError) {
+        if error.isDamage { return }
+        if error.isUnreadable, skipsUnreadable {
+            hasSkipped = true
+            return
+        }
+        readError = error
+        throw error
+    }
+
+    /// Reads at most twice. Nil if the content is lost.
+    func readable<Value>(
+        _ read: () throws(SQLiteError) -> Value
+    ) throws(SQLiteError) -> Value? {
+        do throws(SQLiteError) {
+            return try read()
+        } catch {
+            if error.isUnreadable, let value = try? read() { return value }
+            try skip(error)
+            return nil
+        }
+    }
+}
 
 /// Reads the readable part of a table whose pages are partly damaged.
 ///
 /// It reads as SQLite does, from leaf to leaf. If that fails, it reads the rest of the leaf
-/// separately and then everything behind it. If SQLite skips a leaf, it asks for that leaf by its
-/// keys. So a lost page costs only its own content, and a page with another page's content hides
-/// nothing.
+/// separately and then everything behind it. It asks for a leaf that SQLite skips by its keys. So a
+/// lost page costs only its own content, and a page with another's content hides nothing.
 struct DamagedTable {
     private let scan: Statement
     private let leafScan: Statement
@@ -26,8 +71,7 @@ struct DamagedTable {
         self.file = file
         let sql = "SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = '\(table)'"
         root = Int(try connection.integer(sql))
-        // The index may be damaged at other places than the table, so the query uses only the
-        // table.
+        // The index may be damaged at other places, so the query uses only the table.
         let rows = "FROM \(table) NOT INDEXED WHERE \(key) BETWEEN ?1 AND ?2 ORDER BY \(key)"
         scan = try connection.prepare("SELECT \(columns) \(rows)")
         leafScan = try connection.prepare("SELECT \(columns) \(rows)")
@@ -49,9 +93,9 @@ struct DamagedTable {
         }
     }
 
-    /// Visits each readable row once, in the order of the keys. Throws if `visit` throws, and on a
-    /// read error that the file does not skip. The search begins at key `start`. Unless the first
-    /// key is known, `start` is below any border that a damaged page may show.
+    /// Visits each readable row once, in the order of the keys. Also throws a read error that the
+    /// file does not skip. Unless the first key is known, `start` is below any border that a
+    /// damaged page may show.
     mutating func read(
         _ keys: ClosedRange<Int64>,
         from start: Int64 = .min,
@@ -109,7 +153,7 @@ struct DamagedTable {
             // A damaged tree may lead to the same page twice.
             guard key >= next, key <= keys.upperBound else { return .failure(next) }
             // A row among other rows' keys may be an old copy that was removed at its right place.
-            // If a search by keys finds nothing there, the border is wrong and not the row.
+            // If a search finds nothing there, the border is wrong and not the row.
             if try readMissed(&leaves, before: key, visit),
                 try first(in: key...leaves.current.upperBound) != nil
             {
@@ -137,8 +181,8 @@ struct DamagedTable {
         return isAny
     }
 
-    /// Reads a leaf by its keys alone. The overflow pages of one row may be lost, and a damaged key
-    /// may hide the rows behind it.
+    /// Reads a leaf by its keys. A row's overflow pages may be lost, and a damaged key may hide
+    /// rows.
     private mutating func readLeaf(
         _ leaf: ClosedRange<Int64>,
         _ visit: (Statement) throws(SQLiteError) -> Void
@@ -204,4 +248,57 @@ struct DamagedTable {
         statement.bind(1, range.lowerBound)
         statement.bind(2, range.upperBound)
     }
+}
+
+/// The key ranges of the leaves of a table's tree, in order: they tell where the next leaf begins
+/// after one that cannot be read. The leaves behind an unreadable inner page form one range.
+///
+/// Whatever the pages contain, each key is in exactly one range.
+struct LeafRanges: Sequence, IteratorProtocol {
+    private let file: DamagedFile
+    private var rest: [(page: Int, keys: ClosedRange<Int64>, depth: Int)]
+
+    init(of root: Int, _ keys: ClosedRange<Int64>, in file: DamagedFile) {
+        self.file = file
+        rest = [(root, keys, 0)]
+    }
+
+    mutating func next() -> ClosedRange<Int64>? {
+        while let (page, keys, depth) = rest.popLast() {
+            // No tree is deeper, unless its pages form a circle.
+            guard depth < 20, file.pages.firstByte(page) == BTree.tableInner,
+                let bytes = file.pages.page(page),
+                let children = BTree.children(bytes, sharing: keys)
+            else { return keys }
+            for child in children.reversed() { rest.append((child.page, child.keys, depth + 1)) }
+        }
+        return nil
+    }
+}
+
+/// The leaf that a reader has reached.
+struct LeafCursor {
+    private var ranges: LeafRanges
+    private(set) var current: ClosedRange<Int64>
+    private var isOnly = true
+    /// True if the reader has read something of the leaf, or all that is readable.
+    var isRead = false
+
+    init(_ ranges: LeafRanges, _ keys: ClosedRange<Int64>) {
+        self.ranges = ranges
+        current = self.ranges.next() ?? keys
+    }
+
+    /// The next leaf before the leaf of `key` from which nothing was read; a sound tree has none.
+    mutating func missed(before key: Int64) -> ClosedRange<Int64>? {
+        while key > current.upperBound, let next = ranges.next() {
+            let (last, wasRead) = (current, isRead)
+            (current, isRead, isOnly) = (next, false, false)
+            if !wasRead { return last }
+        }
+        return nil
+    }
+
+    /// No leaf is empty, unless it is the only one.
+    var lastMissed: ClosedRange<Int64>? { isRead || isOnly ? nil : current }
 }

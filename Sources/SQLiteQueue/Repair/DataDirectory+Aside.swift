@@ -2,9 +2,8 @@ import Glibc
 import Queue
 import System
 
-// A damaged database is replaced in an order in which a crash at any point loses neither the old
-// files nor the saved content. While `queue.db` exists, it is valid. After it is gone,
-// `queue.salvage.db` is complete.
+// The order of the replacement loses nothing in a crash at any point: while `queue.db` exists, it
+// is valid, and after it is gone, `queue.salvage.db` is complete.
 extension DataDirectory {
     /// The new database while the old one is still in place.
     var salvage: String { path + "/queue.salvage.db" }
@@ -54,13 +53,12 @@ extension DataDirectory {
         unlink(Self.mark(of: aside))
     }
 
-    /// Puts the saved database in the place of the damaged one. Also finishes an interrupted
-    /// replacement.
+    /// Replaces the damaged database, or finishes an interrupted replacement.
     func replaceDamaged() throws(QueueError) {
         unlink(database)
         try sync()
-        // The old log must never meet the new database, not even if a file system loses one change
-        // in a power cut and keeps the other.
+        // The old log must never meet the new database, even if a power cut undoes one of two
+        // changes.
         for suffix in ["-wal", "-shm"] { unlink(database + suffix) }
         try sync()
         guard rename(salvage, database) == 0 else {
@@ -79,8 +77,8 @@ extension DataDirectory {
     }
 }
 
-// Damaged databases that were moved aside. If a copy has a mark, it may have the only copy of some
-// logs and is never deleted. A few of the others are kept for finding the cause.
+// Databases that were moved aside. One with a mark may have the only copy of some logs and is never
+// deleted. A few of the others are kept for finding the cause.
 extension DataDirectory {
     /// The number of completely copied databases that are kept.
     static let damagedCopiesMax = 3
@@ -88,23 +86,20 @@ extension DataDirectory {
     static func mark(of aside: String) -> String { aside + "-unsaved" }
 
     private func mark(_ aside: String) throws(QueueError) {
-        let descriptor = open(Self.mark(of: aside), O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw problem("cannot hold \(Self.mark(of: aside))", errno) }
-        _ = OwnedDescriptor(taking: descriptor)
+        let mark = Self.mark(of: aside)
+        _ = try opened(mark, O_CREAT | O_WRONLY, "cannot hold \(mark)")
     }
 
-    /// Records in the mark which content is not copied yet. The queue's own database records the
-    /// same; the mark counts if a later salvage cannot read that record. The mark may be older:
-    /// then some logs arrive twice, and none is lost.
+    /// Records in the mark what is not copied yet, in case a later salvage cannot read the queue's
+    /// own record. The mark may be older: then some logs arrive twice, and none is lost.
     func note(_ remainder: Remainder) { writeMark(of: remainder.file, remainder.bytes) }
 
     /// Empties the mark, which stays: nothing more is to be copied.
     func clearNote(of file: String) { writeMark(of: file, []) }
 
     private func writeMark(of file: String, _ bytes: [UInt8]) {
-        let descriptor = open(Self.mark(of: "\(path)/\(file)"), O_WRONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return }
-        let mark = OwnedDescriptor(taking: descriptor)
+        let mark = try? OwnedDescriptor(opening: Self.mark(of: "\(path)/\(file)"), O_WRONLY)
+        guard let mark else { return }
         // A partly written note does not count: a note ends with a checksum.
         pwrite(mark.number, bytes, bytes.count, 0)
         ftruncate(mark.number, off_t(bytes.count))
@@ -113,12 +108,7 @@ extension DataDirectory {
     /// The remainders in the marks of other copies.
     func notedRemainders(besides aside: String) -> [Remainder] {
         unsavedCopies.filter { $0 != aside }.compactMap { other in
-            let mark = Self.mark(of: other)
-            let descriptor = open(mark, O_RDONLY | O_CLOEXEC)
-            guard descriptor >= 0 else { return nil }
-            let file = OwnedDescriptor(taking: descriptor)
-            let bytes = WALScan.read(file.number, fileSize(mark) ?? 0, at: 0) ?? []
-            return Remainder(of: String(other.dropFirst(path.count + 1)), bytes)
+            content(of: Self.mark(of: other)).flatMap { Remainder(of: name(of: other), $0) }
         }
     }
 
@@ -132,14 +122,13 @@ extension DataDirectory {
     /// The paths of the kept copies, oldest first.
     var damagedCopies: [String] {
         names.filter { $0.hasPrefix("queue.corrupt-") && $0.hasSuffix(".db") }
-            // The name is compared without its end, so that the second copy of one second comes
-            // after the first.
+            // Without the end, so that the second copy of one second comes after the first.
             .sorted { $0.dropLast(3) < $1.dropLast(3) }
             .map { "\(path)/\($0)" }
     }
 
-    /// The copies that are never deleted, oldest first, because each may have the only copy of
-    /// logs. If the disk cannot report on a mark, the mark counts as present.
+    /// The copies that are never deleted, oldest first: each may have the only copy of logs. If the
+    /// disk cannot report on a mark, the mark counts as present.
     var unsavedCopies: [String] {
         damagedCopies.filter { access(Self.mark(of: $0), F_OK) == 0 || errno != ENOENT }
     }
@@ -153,8 +142,8 @@ extension DataDirectory {
         }
     }
 
-    /// Deletes the oldest deletable copies until `most` of them are left, at most `limit` at a
-    /// time. Returns the deleted ones. The queue still copies from the files in `inUse`.
+    /// Deletes the oldest deletable copies until `most` are left, at most `limit` at a time. The
+    /// queue still copies from the files `inUse`.
     func removeDamagedCopies(keeping most: Int, atMost limit: Int, inUse: [String]) -> [String] {
         let unsaved = unsavedCopies
         let deletable = damagedCopies.filter { aside in
@@ -166,9 +155,8 @@ extension DataDirectory {
     }
 }
 
-// A kept copy is a damaged database in the form that SQLite can read: the unchanged file and, if
-// needed, a separate log with corrections. The files themselves do not change until the new
-// database is in place.
+// A kept copy is the unchanged file and, if needed, a separate log with corrections, so that SQLite
+// can read it. The files do not change until the new database is in place.
 extension DataDirectory {
     /// Gives the files of a damaged database their second name.
     func linkFiles(to aside: String) throws(QueueError) {
@@ -200,18 +188,112 @@ extension DataDirectory {
     }
 
     private func write(_ bytes: [UInt8], to path: String) throws(QueueError) {
-        let descriptor = try create(path)
-        let count = bytes.withUnsafeBytes {
-            Glibc.write(descriptor.number, $0.baseAddress, $0.count)
-        }
-        guard count == bytes.count, fsync(descriptor.number) == 0 else {
+        let file = try create(path)
+        let count = Glibc.write(file.number, bytes, bytes.count)
+        guard count == bytes.count, fsync(file.number) == 0 else {
             throw problem("cannot hold a file for a log that is alone", count < 0 ? errno : ENOSPC)
         }
     }
 
     private func create(_ path: String) throws(QueueError) -> OwnedDescriptor {
-        let number = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
-        guard number >= 0 else { throw problem("cannot hold \(path)", errno) }
-        return OwnedDescriptor(taking: number)
+        try opened(path, O_CREAT | O_EXCL | O_WRONLY, "cannot hold \(path)")
+    }
+
+    /// Nil if it cannot be read.
+    private func content(of path: String) -> [UInt8]? {
+        guard let file = try? OwnedDescriptor(opening: path, O_RDONLY) else { return nil }
+        return WALScan.read(file.number, fileSize(path) ?? 0, at: 0)
+    }
+}
+
+// A kill during a salvage leaves an incomplete new database, or second names of files in use. A
+// start settles that before anything opens the database.
+extension DataDirectory {
+    /// Undoes an interrupted salvage, or finishes one whose new database is complete.
+    func settleSalvage() throws(QueueError) {
+        if access(database, F_OK) == 0 {
+            // The database is valid as long as it exists: see `replaceDamaged`.
+            removeSalvage()
+            for aside in secondNames where isSuperfluous(aside) { remove(aside) }
+        } else if errno != ENOENT {
+            // The disk does not report on the file, so the database may exist.
+            throw problem("cannot hold queue.db", errno)
+        } else if access(salvage, F_OK) == 0 {
+            try replaceDamaged()
+        }
+    }
+
+    /// The paths of databases that were moved aside, even if only a companion is left.
+    private var secondNames: Set<String> {
+        let ends = [".db", ".db-wal", ".db-shm", ".db-unsaved", ".log"]
+        var found: Set<String> = []
+        for name in names where name.hasPrefix("queue.corrupt-") {
+            guard let end = ends.first(where: { name.hasSuffix($0) }) else { continue }
+            found.insert("\(path)/\(name.dropLast(end.count)).db")
+        }
+        return found
+    }
+
+    /// True if the database and its log have all of it. Otherwise it may be the only copy of logs.
+    private func isSuperfluous(_ aside: String) -> Bool {
+        let log = Self.damagedLog(of: aside)
+        // If a damaged log exists, the other log was made of its sound frames.
+        let original = FileIdentity(log) == .absent ? aside + "-wal" : log
+        // An interrupted salvage left its mark. Copies without one are kept for finding the cause.
+        let isMarked = FileIdentity(Self.mark(of: aside)) != .absent
+        func isSame(_ second: String, _ first: String) -> Bool {
+            self.isSame(second, first) || (isMarked && hasSameBytes(second, first))
+        }
+        return (isSame(aside, database) || isPlaceholder(aside)) && isSame(original, wal)
+    }
+
+    private func isSame(_ second: String, _ first: String) -> Bool {
+        switch FileIdentity(second) {
+        case .absent: true
+        case .unknown: false
+        case .file(_, _, bytes: 0): true
+        case let file: file == FileIdentity(first)
+        }
+    }
+
+    /// A copied or restored directory has two files instead of two names of one.
+    private func hasSameBytes(_ second: String, _ first: String) -> Bool {
+        guard let count = fileSize(second), count == fileSize(first) else { return false }
+        guard let left = try? OwnedDescriptor(opening: second, O_RDONLY),
+            let right = try? OwnedDescriptor(opening: first, O_RDONLY)
+        else { return false }
+        let portion = 1 << 20
+        for offset in stride(from: 0, to: count, by: portion) {
+            let size = min(portion, count - offset)
+            guard let bytes = WALScan.read(left.number, size, at: offset),
+                bytes == WALScan.read(right.number, size, at: offset)
+            else { return false }
+        }
+        return true
+    }
+
+    /// True for the page of zeroes that accompanies a log without a database.
+    private func isPlaceholder(_ path: String) -> Bool {
+        guard let bytes = fileSize(path), bytes <= 1 << 16 else { return false }
+        return content(of: path)?.allSatisfy { $0 == 0 } == true
+    }
+}
+
+/// Two names with the same identity are one file.
+private enum FileIdentity: Equatable {
+    case file(device: dev_t, inode: ino_t, bytes: Int)
+    /// The name leads to no file.
+    case absent
+    /// The disk does not report on the file. It may exist.
+    case unknown
+
+    init(_ path: String) {
+        var about = stat()
+        if stat(path, &about) == 0 {
+            let bytes = Int(about.st_size)
+            self = .file(device: about.st_dev, inode: about.st_ino, bytes: bytes)
+        } else {
+            self = errno == ENOENT ? .absent : .unknown
+        }
     }
 }

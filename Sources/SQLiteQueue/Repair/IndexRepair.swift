@@ -5,9 +5,8 @@ enum IndexRepair {
     /// SQLite sorts a whole index in memory.
     private static let rowsMax: Int64 = 1_000_000
 
-    /// The complaints of SQLite's check about an index that disagrees with its table. Every other
-    /// complaint is about pages, and a write to a database with a damaged page may overwrite
-    /// another page.
+    /// SQLite's complaints about an index that disagrees with its table. Every other one is about
+    /// pages, and a write to a damaged page may overwrite another page.
     private static let complaints = [
         " missing from index ", "wrong # of entries in index ", "non-unique entry in index ",
         " values differ from index ",
@@ -21,8 +20,7 @@ enum IndexRepair {
         case tooManyRows
     }
 
-    /// Rebuilds the indexes if they alone are damaged. Returns false if they are sound. Throws if
-    /// more is damaged, or if an index of a large table is.
+    /// Returns false if the indexes are sound. Throws if more is damaged, or one of a large table.
     static func rebuild(_ connection: Connection) throws(SQLiteError) -> Bool {
         switch try run(connection) {
         case .rebuilt: return true

@@ -1,8 +1,8 @@
+import Queue
 import SQLite
 
-/// The content of a damaged database that is still to be copied. The database that replaced it
-/// stores the remainder, and the transactions that copy change it: a crash between two of them
-/// loses and repeats nothing.
+/// The content of a damaged database that is still to be copied. The new database stores it and
+/// changes it in the transactions that copy: a crash between two loses and repeats nothing.
 struct Remainder: Equatable {
     /// The tables that are copied piece by piece, in this order.
     enum Phase: Int64 {
@@ -20,14 +20,12 @@ struct Remainder: Equatable {
     var through: Int64 = 0
     /// Packets with missing rows. Their remaining rows are copied as waiting rows.
     var broken: [Int64] = []
-    /// The queued logs and the dead letters that the ledger counts and that were not found yet, by
-    /// destination. After everything is copied they are lost.
+    /// The counted logs that were not found yet, by destination. At the end they are lost.
     var queued: [String: Int64] = [:]
     var dead: [String: Int64] = [:]
     /// Logs and dead letters that were copied.
     var savedLogs: Int64 = 0
-    /// True if read errors hid a part of the file, which was skipped. The file is kept: it may have
-    /// the only copy of logs.
+    /// True if read errors hid a part. The file is kept: it may have the only copy of logs.
     var hasUnreadable = false
 
     init(of file: String, upTo highest: Int64) {
@@ -42,16 +40,13 @@ struct Remainder: Equatable {
         phase == .packets && through < number && number <= highest
     }
 
-    /// True if rows of the packet may still be copied. If the packet's record is lost, the table of
-    /// rows still has them.
+    /// True if rows of the packet may still be copied, even if the packet's record is lost.
     func mayHaveRows(of number: Int64) -> Bool {
         phase != .letters && number <= highest
     }
-}
 
-// MARK: - As bytes
+    // MARK: - As bytes
 
-extension Remainder {
     var bytes: [UInt8] {
         var writer = Writer()
         for number in [highest, phase.rawValue, through, savedLogs] { writer.add(number) }
@@ -147,6 +142,86 @@ extension Remainder {
             return logs
         }
     }
+
+    /// The new database begins with the ledgers of the damaged one. `queued` and `dead` hold the
+    /// counted logs that were not found yet. The rest at the end is lost.
+
+    /// The destination's ledger in the new database, with all its logs still to be found.
+    mutating func begin(_ destination: String, with old: Ledger) -> Ledger {
+        var ledger = old
+        if !old.isClosed {
+            // If it does not add up, counts of logs that came and left are trusted more than of
+            // present ones.
+            let here = max(0, old.accepted - old.delivered - old.expired - old.discarded)
+            let dead = min(old.dead, here)
+            ledger.close(queued: here - dead, dead: dead)
+        }
+        queued[destination] = ledger.queued
+        dead[destination] = ledger.dead
+        return ledger
+    }
+
+    /// Subtracts logs of an earlier salvage: the ledgers count them, but they are in another file.
+    mutating func leaveOut(_ earlier: Remainder) {
+        for (name, logs) in earlier.queued { queued[name]? -= logs }
+        for (name, logs) in earlier.dead { dead[name]? -= logs }
+    }
+
+    /// A ledger for each destination without one in the new database.
+    func ledgers(besides known: Set<String>) -> [String: Ledger] {
+        var new: [String: Ledger] = [:]
+        for name in Set(queued.keys).union(dead.keys).subtracting(known) {
+            var ledger = Ledger()
+            ledger.close(queued: max(0, queued[name] ?? 0), dead: max(0, dead[name] ?? 0))
+            new[name] = ledger
+        }
+        return new
+    }
+
+    /// Counts waiting logs or dead letters that were found.
+    mutating func found(
+        _ logs: Int64,
+        of destination: String,
+        areDead: Bool,
+        in ledger: inout Ledger
+    ) {
+        savedLogs += logs
+        let own: WritableKeyPath<Remainder, [String: Int64]> = areDead ? \.dead : \.queued
+        let other: WritableKeyPath<Remainder, [String: Int64]> = areDead ? \.queued : \.dead
+        // A log that counts as queued and is found dead, or the reverse, is not lost. A log that
+        // the ledger does not count was accepted after it was written.
+        let known = max(0, min(logs, self[keyPath: own][destination] ?? 0))
+        let changed = max(0, min(logs - known, self[keyPath: other][destination] ?? 0))
+        self[keyPath: own][destination, default: 0] -= known
+        self[keyPath: other][destination, default: 0] -= changed
+        let new = logs - known - changed
+        ledger.accepted += new
+        if areDead {
+            ledger.queued -= changed
+            ledger.dead += changed + new
+        } else {
+            ledger.queued += changed + new
+            ledger.dead -= changed
+        }
+    }
+
+    /// Counts logs that are not copied because the destination has stored them.
+    mutating func delivered(_ logs: Int64, of destination: String, in ledger: inout Ledger) {
+        let known = min(logs, max(0, queued[destination] ?? 0))
+        queued[destination, default: 0] -= known
+        ledger.queued -= known
+        ledger.delivered += known
+    }
+
+    /// The ledger after everything is copied. Logs that were not found are lost.
+    func end(_ destination: String, with old: Ledger) -> Ledger {
+        var ledger = old
+        ledger.close(
+            queued: old.queued - (queued[destination] ?? 0),
+            dead: old.dead - (dead[destination] ?? 0)
+        )
+        return ledger
+    }
 }
 
 // MARK: - On the disk
@@ -160,7 +235,7 @@ extension QueueDatabase {
     /// start finds its counted logs missing.
     static func remainders(_ connection: Connection) throws(SQLiteError) -> [Remainder] {
         var remainders: [Remainder] = []
-        for (name, value) in try settings(connection, remainderSettings) {
+        for (name, value) in try SettingTable.values(remainderSettings, in: connection) {
             if let remainder = Remainder(of: name, value) { remainders.append(remainder) }
         }
         return remainders
@@ -171,28 +246,11 @@ extension QueueDatabase {
         _ connection: Connection
     ) throws(SQLiteError) -> [Int64: PacketPlace] {
         var acknowledged: [Int64: PacketPlace] = [:]
-        for (name, value) in try settings(connection, acknowledgedSettings) {
+        for (name, value) in try SettingTable.values(acknowledgedSettings, in: connection) {
             guard let number = Int64(name) else { continue }
             acknowledged[number] = PacketPlace(value) ?? .unknown
         }
         return acknowledged
-    }
-
-    private static func settings(
-        _ connection: Connection,
-        _ prefix: String
-    ) throws(SQLiteError) -> [(name: String, value: [UInt8])] {
-        let all = try connection.prepare(
-            "SELECT name, value FROM settings WHERE name BETWEEN ?1 AND ?2 ORDER BY name"
-        )
-        all.bind(1, prefix)
-        // The character that follows the slash.
-        all.bind(2, prefix.dropLast() + "0")
-        var found: [(name: String, value: [UInt8])] = []
-        while try all.step() {
-            found.append((String(all.text(0).dropFirst(prefix.count)), all.bytes(1)))
-        }
-        return found
     }
 
     func save(_ remainder: Remainder) throws(SQLiteError) {
@@ -211,8 +269,7 @@ extension QueueDatabase {
         try commit()
     }
 
-    /// Continues with the remainder of an earlier salvage. If the old ledgers are lost, new ones
-    /// count its logs.
+    /// Continues an earlier salvage. If the old ledgers are lost, new ones count its logs.
     func adopt(_ earlier: Remainder) throws(SQLiteError) {
         let highest = max(try IdentifierSupply.highest(connection), earlier.highest)
         try settings.save(highest, as: IdentifierSupply.setting)

@@ -6,11 +6,10 @@ import System
 /// Copies the readable content of a damaged database row by row. Each row keeps its number, and its
 /// checksum is proved.
 ///
-/// First `begin` makes the database that replaces the damaged one. It has all streams, the ledgers
-/// as they were, and a `Remainder`, which describes the content that is not copied yet. From then
-/// on it is the queue. `copy` brings packets, rows and dead letters into it, as much at a time as
-/// there is room for. Each transaction leaves a whole queue, so the salvage may stop after any of
-/// them and continue after a restart.
+/// First `begin` makes the new database: all streams, the ledgers as they were, and a `Remainder`,
+/// which describes what is not copied yet. From then on it is the queue. `copy` brings packets,
+/// rows and dead letters into it, as much at a time as there is room for. Each transaction leaves a
+/// whole queue, so the salvage may stop after any of them and continue after a restart.
 ///
 /// Damaged content is lost. A read error that may pass ends the salvage, which continues later: see
 /// `DamagedFile`.
@@ -41,8 +40,7 @@ struct Salvage {
     var ledgers: [String: Ledger] = [:]
     /// All packets in the damaged database.
     var packets: [PacketRecord] = []
-    /// Packets that their destination has stored, with the places of their rows. They are not
-    /// copied.
+    /// Stored packets, with the places of their rows. They are not copied.
     var acknowledged: [Int64: PacketPlace] = [:]
     /// The current transaction.
     var step = Step()
@@ -101,13 +99,11 @@ struct Salvage {
             try DamagedTable(damaged, in: file, columns, of: name, key: key)
         }
     }
-}
 
-// MARK: - The new database
+    // MARK: - The new database
 
-extension Salvage {
-    /// Throws if the new database cannot be written, or on a read error that may pass. The
-    /// remainders `noted` count if the damaged database does not tell what earlier salvages left.
+    /// Throws if the new database cannot be written, or on a read error that may pass. `noted`
+    /// counts if the damaged database does not tell what earlier salvages left.
     mutating func begin(
         acknowledged: [Int64: PacketPlace],
         noted: [Remainder] = []
@@ -138,8 +134,7 @@ extension Salvage {
         }
     }
 
-    /// Takes over the old ledgers. All their queued and dead logs are still to be found, here or in
-    /// the remainder of an earlier salvage.
+    /// All old queued and dead logs are still to be found, here or in an earlier remainder.
     private mutating func saveLedgers(_ noted: [Remainder]) throws(SQLiteError) {
         try readLedgers()
         for (name, old) in ledgers {
@@ -180,14 +175,12 @@ extension Salvage {
             try file.skip(error)
         }
     }
-}
 
-extension Salvage {
     /// Keeps the readable decisions of operators. Lost ones go back to the configuration.
     mutating func saveDecisions() throws(SQLiteError) {
         losses.decisions = true
         let table = try file.readable { () throws(SQLiteError) in
-            try DecisionTable(damaged, WriteTransaction(damaged))
+            try DecisionTable(WriteTransaction(damaged))
         }
         guard let table else { return }
         do throws(SQLiteError) {
@@ -205,11 +198,8 @@ extension Salvage {
             saved.rollBack()
         }
     }
-}
 
-extension Salvage {
-    /// Keeps the readable memory of requests. No accepted log depends on it: a lost request costs a
-    /// duplicate if a device sends it once more.
+    /// No accepted log depends on it: a lost request costs a duplicate if a device repeats it.
     mutating func saveRepeats() throws(SQLiteError) {
         losses.repeats = true
         guard var table = try damagedTable("*", of: "repeats", key: "number") else { return }
@@ -225,5 +215,148 @@ extension Salvage {
         } catch  where error.kind == .full {
             saved.rollBack()
         }
+    }
+
+    // Copies in transactions, each as large as the room allows.
+
+    enum Outcome: Equatable {
+        /// All readable content is copied, and this many logs are lost.
+        case done(lost: Int64)
+        /// The next piece does not fit.
+        case noRoom
+        /// A read error ended it, which may pass: see `DamagedFile.readError`.
+        case unreadable
+    }
+
+    /// Returns the bytes that the next transaction may write.
+    typealias Room = () throws(SQLiteError) -> Int
+
+    /// Copies while there is room. Throws only if the new database cannot be used; earlier
+    /// transactions stay. Calls `whenAllIsCopied` before the new database records the end, unless
+    /// the damaged file may still have the only copy of logs.
+    mutating func copy(
+        _ room: Room,
+        whenAllIsCopied: () -> Void
+    ) throws(SQLiteError) -> Outcome {
+        do throws(SQLiteError) {
+            try readSaved()
+            try readWholeTables()
+            try copyPackets(room)
+            try copyRows(room)
+            try copyLetters(room)
+        } catch  where step.isOver {
+            return .noRoom
+        } catch  where file.readError != nil || error.kind == .full {
+            saved.rollBack()
+            remainder = committed
+            return file.readError == nil ? .noRoom : .unreadable
+        }
+        if !remainder.hasUnreadable { whenAllIsCopied() }
+        return .done(lost: try Self.finish(remainder, in: saved))
+    }
+
+    /// Reads the tables that each step reads from the beginning. If an earlier step skipped
+    /// something, they have used up their attempts. Rows and dead letters have attempts of their
+    /// own.
+    private mutating func readWholeTables() throws(SQLiteError) {
+        let skipsRows = file.skipsUnreadable
+        if remainder.hasUnreadable { file.skipsUnreadable = true }
+        try readRemovedStreams()
+        try readPackets()
+        file.skipsUnreadable = skipsRows
+    }
+
+    /// Reads the present content of the new database.
+    private mutating func readSaved() throws(SQLiteError) {
+        ids = IdentifierSupply(after: try IdentifierSupply.highest(saved.connection))
+        ledgers = try saved.ledgers.all()
+        acknowledged = try QueueDatabase.acknowledgedAside(saved.connection)
+        streams = [:]
+        for stream in try saved.streams.all() {
+            streams[stream.id] = SavedStream(
+                destination: stream.key.destination,
+                nextPack: stream.nextPack
+            )
+        }
+        for packet in try saved.packets.all() {
+            streams[packet.stream]?.packets.append(packet.rows)
+        }
+        for id in streams.keys {
+            streams[id]?.packets.sort { $0.lowerBound < $1.lowerBound }
+        }
+    }
+
+    // MARK: - Transactions
+
+    /// Reserves bytes, in the next transaction if they do not fit into this one. Everything up to
+    /// `through` is in the current one.
+    mutating func makeRoom(
+        for bytes: Int,
+        _ room: Room,
+        through: Int64
+    ) throws(SQLiteError) {
+        if step.bytes + bytes > step.room {
+            try end(through: through)
+            let room = try room()
+            guard bytes <= room else {
+                step.isOver = true
+                throw .unsuitable("no room is left")
+            }
+            // A piece that is larger than a usual transaction gets a transaction of its own.
+            step.room = max(bytes, min(room, configuration.tuning.transactionBytes))
+        }
+        step.bytes += bytes
+        try saved.write()
+    }
+
+    /// Commits the current transaction.
+    mutating func end(through: Int64) throws(SQLiteError) {
+        remainder.through = max(remainder.through, through)
+        if file.hasSkipped { remainder.hasUnreadable = true }
+        let touched = step.streams
+        step = Step()
+        try saved.write()
+        for id in touched { try sealUnpackedRows(id) }
+        for (name, ledger) in ledgers { try saved.ledgers.save(ledger, of: name) }
+        try saved.settleIntake()
+        try saved.save(remainder)
+        try saved.commit()
+        committed = remainder
+        try saved.connection.checkpoint(.passive)
+    }
+
+    mutating func next(_ phase: Remainder.Phase) throws(SQLiteError) {
+        remainder.phase = phase
+        remainder.through = 0
+        try end(through: 0)
+    }
+
+    /// The bytes that a payload takes, with an index entry. Only a small one takes less than a
+    /// page.
+    func cost(_ payload: Int) -> Int {
+        let page = configuration.tuning.pageBytes
+        let pages = payload < page / 4 ? 0 : (payload + page - 1) / page * page + page / 2
+        return max(pages, payload + payload / 2) + 2 * RowRecord.overhead
+    }
+
+    // MARK: - The end
+
+    /// Counts the logs that were not found as lost. Returns their number.
+    static func finish(
+        _ remainder: Remainder,
+        in saved: QueueDatabase
+    ) throws(SQLiteError) -> Int64 {
+        var lost: Int64 = 0
+        let ledgers = try saved.ledgers.all()
+        try saved.write()
+        for (name, old) in ledgers {
+            let ledger = remainder.end(name, with: old)
+            lost += ledger.discarded - old.discarded
+            try saved.ledgers.save(ledger, of: name)
+        }
+        try saved.settleIntake()
+        try saved.remove(remainder)
+        try saved.commit()
+        return lost
     }
 }

@@ -2,9 +2,8 @@ import Glibc
 package import Queue
 import System
 
-/// What a data directory says about a queue that moves between it and a cluster. It is durable
-/// before the first step, so that a move that was cut off goes on with the same shard, and no
-/// gateway starts in the middle of it.
+/// A data directory's note of a queue that moves between it and a cluster, durable before the first
+/// step: a move that was cut off goes on with the same shard, and no gateway starts within it.
 package struct MoveNote: Equatable, Sendable {
     package enum Direction: String, Sendable {
         case toShard = "to"
@@ -66,29 +65,13 @@ package struct MoveNote: Equatable, Sendable {
 
     /// Writes the note durably.
     package func write(in directory: String) throws(QueueError) {
-        let path = Self.path(in: directory)
-        let draft = path + ".new"
         let lines = [direction.rawValue, shard, log, moveID, stage.rawValue]
         let content = Array((lines.joined(separator: "\n") + "\n").utf8)
         do throws(SystemError) {
-            let file = OwnedDescriptor(
-                taking: try system("open") {
-                    open(draft, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0o600)
-                }
-            )
-            let number = file.number
-            let written = try system("write") {
-                content.withUnsafeBytes { Glibc.write(number, $0.baseAddress, $0.count) }
-            }
-            guard written == content.count else {
-                throw SystemError(call: "write", code: ENOSPC)
-            }
-            _ = try system("fsync") { fsync(number) }
-            _ = try system("rename") { rename(draft, path) }
+            try replaceFile(Self.path(in: directory), with: content)
         } catch {
             throw DataDirectory(path: directory).problem("cannot hold queue.move", error.code)
         }
-        try DataDirectory(path: directory).sync()
     }
 
     package static func remove(in directory: String) throws(QueueError) {
@@ -96,15 +79,14 @@ package struct MoveNote: Equatable, Sendable {
         try DataDirectory(path: directory).sync()
     }
 
-    /// Throws if a gateway must not start in the directory: the queue may be elsewhere, or would be
-    /// there twice.
+    /// Throws if a gateway must not start here: the queue may be elsewhere, or would be there
+    /// twice.
     package static func checkStart(in directory: String) throws(QueueError) {
         guard let note = try read(in: directory) else { return }
         switch (note.direction, note.stage) {
         // Nothing has left the cluster yet.
         case (.fromShard, .begun): return
-        // The queue is still here. Once it was put aside, a gateway would begin an empty one in its
-        // place.
+        // The queue is still here. Once it was put aside, a gateway would begin an empty one.
         case (.toShard, .begun) where MovingQueue.isThere(in: directory): return
         default: break
         }

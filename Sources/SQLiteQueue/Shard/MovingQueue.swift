@@ -4,10 +4,8 @@ package import Queue
 import SQLite
 import System
 
-/// The local queue of a stopped gateway on its way into a shard: it becomes the base of the shard's
-/// log.
-///
-/// The caller holds the directory's lock.
+/// The local queue of a stopped gateway on its way into a shard, whose log's base it becomes. The
+/// caller holds the directory's lock.
 package struct MovingQueue {
     /// What was sent so far.
     package struct Progress: Sendable {
@@ -37,31 +35,19 @@ package struct MovingQueue {
 
     // MARK: - The copy
 
-    /// Makes the copy that the shard begins with: of this version's tables, and without decisions,
-    /// among which are credentials. Checks that it is sound.
+    /// Makes a sound copy for the shard, of this version's tables and without decisions, which hold
+    /// credentials.
     package func makeCopy() throws(QueueError) -> InspectionReport {
         if source == directory.database { try settle() }
         copy.discard()
         let source = source
-        do throws(SQLiteError) {
+        try withSQLiteErrors(of: source) { () throws(SQLiteError) in
             let connection = try Connection(source, .readOnly)
             try connection.execute("PRAGMA mmap_size = 0")
-            guard try connection.integer("PRAGMA application_id") == QueueSchema.applicationID
-            else {
-                throw .damage("the file is not a Sluice queue")
-            }
-            var disk = DiskSpace(directory.path)
-            disk.look()
-            let bytes = try DatabaseCopy.bytes(connection)
-            guard disk.freeBytes >= bytes else {
-                throw .full(
-                    .unsuitable("a copy takes \(bytes) bytes, and \(disk.freeBytes) are free")
-                )
-            }
+            _ = try QueueSchema.version(of: connection)
+            try copy.checkRoom(for: connection)
             try copy.write(connection)
             try Self.clean(copy.draft)
-        } catch {
-            throw QueueError(error, path: source)
         }
         let report = try Inspection.look(at: copy.draft)
         guard let finding = report.findings.first else { return report }
@@ -80,15 +66,10 @@ package struct MovingQueue {
     private func settle() throws(QueueError) {
         try directory.settleSalvage()
         if let problem = directory.problemOfFiles() { throw damage(problem) }
-        do throws(SQLiteError) {
+        try withSQLiteErrors(of: directory.database) { () throws(SQLiteError) in
             let connection = try Connection(directory.database, .readWrite)
-            let version = Int(try connection.integer("PRAGMA user_version"))
-            guard version <= QueueSchema.migrations.count else {
-                throw .newerSchema(version, known: QueueSchema.migrations.count)
-            }
+            _ = try QueueSchema.version(of: connection)
             try connection.finish()
-        } catch {
-            throw QueueError(error, path: directory.database)
         }
         guard fileSize(directory.wal) == nil else {
             throw QueueError(
@@ -121,8 +102,8 @@ package struct MovingQueue {
 
     // MARK: - The log
 
-    /// Reads the shard's log to its end, or to its first whole base: only with one can a gateway
-    /// own the shard.
+    /// Reads the log to its end, or to its first whole base, which a gateway needs to own the
+    /// shard.
     package static func look(
         at log: any CommitLog
     ) throws(CommitLogError) -> (isWhole: Bool, end: LogPosition) {
@@ -137,8 +118,8 @@ package struct MovingQueue {
         return (false, reader.end)
     }
 
-    /// Appends the copy to the log, which ends there, as its base. `isEnding` is called before the
-    /// entry that makes it whole.
+    /// Appends the copy as the log's base. `isEnding` is called before the entry that makes it
+    /// whole.
     package func send(
         to log: any CommitLog,
         after end: LogPosition,
@@ -146,52 +127,49 @@ package struct MovingQueue {
         isEnding: () throws(QueueError) -> Void
     ) throws(QueueError) {
         let bytes = copyBytes
-        let pieces: BasePieces
-        do throws(SQLiteError) { pieces = try BasePieces(copy.draft) } catch {
-            throw QueueError(error, path: copy.draft)
+        let pieces = try withSQLiteErrors(of: copy.draft) { () throws(SQLiteError) in
+            try BasePieces(copy.draft)
         }
         var retries = CommitWriter.RetryPolicy()
         retries.timeout = Self.patience
-        var writer: CommitWriter
-        do throws(CommitLogError) {
-            writer = try CommitWriter(
+        var writer = try asQueueError { () throws(CommitLogError) in
+            try CommitWriter(
                 log,
                 after: end,
                 writer: .random(in: 1...UInt64.max),
                 schema: UInt32(QueueSchema.migrations.count),
                 retries: retries
             )
-        } catch {
-            throw problem(error)
         }
-        do throws(CommitLogError) { try writer.publish(.baseBegins, BaseDraft.moveMark) } catch {
-            throw problem(error)
+        func publish(_ kind: CommitEntry.Kind, _ body: [UInt8]) throws(QueueError) {
+            try asQueueError { () throws(CommitLogError) in try writer.publish(kind, body) }
         }
+        try publish(.baseBegins, BaseDraft.moveMark)
         let first = writer.position.entry
         var sent = 0
         try progress(Progress(sent: sent, bytes: bytes))
-        while true {
-            let piece: [UInt8]?
-            do throws(SQLiteError) { piece = try pieces.next() } catch {
-                throw QueueError(error, path: copy.draft)
-            }
-            guard let piece else { break }
-            do throws(CommitLogError) { try writer.publish(.baseChunk, piece) } catch {
-                throw problem(error)
-            }
+        while let piece = try withSQLiteErrors(
+            of: copy.draft,
+            { () throws(SQLiteError) in try pieces.next() }
+        ) {
+            try publish(.baseChunk, piece)
             sent += piece.count
             try progress(Progress(sent: sent, bytes: bytes))
         }
         try isEnding()
-        do throws(CommitLogError) { try writer.publish(.baseEnds, pieces.trailer) } catch {
-            throw problem(error)
-        }
+        try publish(.baseEnds, pieces.trailer)
         // What attempts before this one have left.
         try? log.trimAll(before: first)
     }
 
-    private func problem(_ error: CommitLogError) -> QueueError {
-        QueueError(SQLiteError(error), path: copy.draft)
+    private func asQueueError<Value: ~Copyable>(
+        _ calls: () throws(CommitLogError) -> Value
+    ) throws(QueueError) -> Value {
+        do throws(CommitLogError) {
+            return try calls()
+        } catch {
+            throw QueueError(SQLiteError(error), path: copy.draft)
+        }
     }
 
     /// Gives the queue another name, under which no gateway finds it.

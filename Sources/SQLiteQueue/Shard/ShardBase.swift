@@ -12,8 +12,7 @@ struct ShardBase {
         case sending(BaseCopying, BasePieces)
     }
 
-    /// Another base is due when commits since the last one exceed this and the size of the
-    /// database.
+    /// Another base is due when commits since the last one exceed this and the database.
     private let bytesSinceBaseMin: Int
     /// What the log may hold; nil: it has no bound.
     private let commitLogBytesMax: Int?
@@ -26,8 +25,8 @@ struct ShardBase {
     private(set) var isThere = false
     /// Bytes of commits since the last one.
     private(set) var bytesSinceBase = 0
-    /// Bytes that the log has, and those of them that the base under way makes dispensable. A base
-    /// that was given up stays there until another one is whole.
+    /// Bytes of the log, and those that the base under way makes dispensable. A base that was given
+    /// up stays there until another one is whole.
     private(set) var commitLogBytes = 0
     private var dispensableBytes = 0
     private var lastCounted: UInt64 = 0
@@ -93,8 +92,7 @@ struct ShardBase {
         bytesSinceBase = 0
     }
 
-    /// A base that begins with this entry was read whole. What lies before it may be what a trim
-    /// has left.
+    /// A base that begins with this entry was read whole. A trim may have left what lies before it.
     mutating func finishReading(beginning entry: UInt64) {
         ended()
         trimBefore = entry
@@ -119,8 +117,8 @@ struct ShardBase {
 
     func isDue(databaseBytes: Int) -> Bool {
         guard case .none = stage, trimBefore == 0, nextStep <= .now else { return false }
-        // A base is what makes room, so it must not wait for commits that are refused until there
-        // is some. Most of the log may be an older, larger base.
+        // A base makes room, so it must not wait for commits that are refused until there is some.
+        // Most of the log may be an older, larger base.
         if isNearlyFull(databaseBytes: databaseBytes) {
             return bytesSinceBase > bytesSinceBaseMin / 4
                 || commitLogBytes - bytesSinceBase > 2 * databaseBytes + bytesSinceBaseMin
@@ -136,8 +134,8 @@ struct ShardBase {
 }
 
 extension ShardLog {
-    /// Takes the next step of a base that is due. Called between transactions. Throws if an append
-    /// fails. Any other failure, such as no room for the copy, postpones the base by a minute.
+    /// Takes the next step of a base that is due, between transactions. Throws if an append fails.
+    /// Any other failure, such as no room for the copy, postpones the base by a minute.
     func workOnBase(
         _ directory: DataDirectory,
         databaseBytes: Int,

@@ -3,8 +3,8 @@ import Queue
 import SQLite
 import System
 
-/// The commit log of a shard. The log is authoritative: each transaction is appended to it before
-/// it is committed to the database, which is a *scratch* copy, rebuilt from the log at each start.
+/// The commit log of a shard. It is authoritative: each transaction is appended to it before it is
+/// committed to the database, a *scratch* copy that is rebuilt from the log at each start.
 ///
 /// If an append fails, the log may have the transaction or not. The owner then closes the store.
 /// Before it opens the store again, `prepare` reads the log and begins a new epoch: a transaction
@@ -23,8 +23,8 @@ final class ShardLog: ChangeLog {
     /// The last epoch of this gateway; 0: it had none.
     private var lastEpoch: UInt64 = 0
     var base: ShardBase
-    /// Called on the owner's thread, with the reason, when an append takes long. What waits for it
-    /// is not refused yet.
+    /// Called on the owner's thread, with the reason, when an append takes long and others wait for
+    /// it.
     var whenSlow: (String) -> Void = { _ in }
     /// Retries of writers that are gone.
     private var earlierRetries = 0
@@ -75,11 +75,7 @@ final class ShardLog: ChangeLog {
     }
 
     func trim(before entry: UInt64) throws(SQLiteError) -> Bool {
-        do throws(CommitLogError) {
-            return try log.trim(before: entry)
-        } catch {
-            throw SQLiteError(error)
-        }
+        try withCommitLogErrors { () throws(CommitLogError) in try log.trim(before: entry) }
     }
 
     private func dropWriter() {
@@ -164,14 +160,12 @@ final class ShardLog: ChangeLog {
             // An owner of a newer version made other tables, and began with a base of them.
             try restoreBase(directory, ofSchema: newer)
             guard scratchSchema == newer else {
-                throw SQLiteError(
-                    CommitLogError(.damaged, "the log has no base of schema \(newer)")
-                )
+                throw .commitLog(.corrupt, "the log has no base of schema \(newer)")
             }
         }
     }
 
-    /// An earlier life of this gateway knew entries that the log must still have. The scratch
+    /// The log must still have the entries that an earlier life of this gateway knew: the scratch
     /// database would be the last copy of what was in others.
     private func checkEnd(_ directory: DataDirectory) throws(SQLiteError) {
         guard let known = directory.knownPosition else { return }
@@ -180,11 +174,9 @@ final class ShardLog: ChangeLog {
             _ = try log.read(from: known.entry + 1, atMost: bytesOfOneEntry)
         } catch {
             guard error.kind == .damaged else { throw SQLiteError(error) }
-            throw SQLiteError(
-                CommitLogError(
-                    .damaged,
-                    "\(error); restore the log, or remove \(directory.position) to go on with what it has"
-                )
+            throw .commitLog(
+                .corrupt,
+                "\(error); restore the log, or remove \(directory.position) to go on with what it has"
             )
         }
     }
@@ -201,17 +193,14 @@ final class ShardLog: ChangeLog {
             throw .unsuitable(error.description)
         }
         guard queued > 0 else { return }
-        throw SQLiteError(
-            CommitLogError(
-                .refused,
-                "\(directory.database) is a copy of another commit log (\(other)) with \(queued) undelivered logs; start "
-                    + "with the settings of that queue until they are delivered, or remove the file to lose them"
-            )
+        throw .commitLog(
+            .refused,
+            "\(directory.database) is a copy of another commit log (\(other)) with \(queued) undelivered logs; start "
+                + "with the settings of that queue until they are delivered, or remove the file to lose them"
         )
     }
 
-    /// Makes the tables those of this version. Returns the version that they had; 0: there were
-    /// none.
+    /// Makes the tables those of this version. Returns the version that they had, 0 for none.
     private func migrate(
         _ directory: DataDirectory,
         _ configuration: QueueConfiguration
@@ -228,8 +217,7 @@ final class ShardLog: ChangeLog {
         return UInt32(found)
     }
 
-    /// Writes the log's first whole base of at least this schema as the scratch database. Without
-    /// one the log is new.
+    /// Writes the log's first whole base of at least this schema as the scratch database.
     private func restoreBase(
         _ directory: DataDirectory,
         ofSchema schema: UInt32
@@ -256,12 +244,10 @@ final class ShardLog: ChangeLog {
         // A base that its writer gave up.
         directory.removeDatabase()
         guard !draft.isMoved else {
-            throw SQLiteError(
-                CommitLogError(
-                    .refused,
-                    "the log is not whole, because the queue of a gateway is being moved there; if that was cut off, "
-                        + "run sluice shards add with its directory again"
-                )
+            throw .commitLog(
+                .refused,
+                "the log is not whole, because the queue of a gateway is being moved there; if that was cut off, "
+                    + "run sluice shards add with its directory again"
             )
         }
     }
@@ -292,9 +278,10 @@ final class ShardLog: ChangeLog {
                 continue
             }
             guard base.isThere, commit.schema >= scratchSchema else {
-                let text =
+                throw .commitLog(
+                    .corrupt,
                     "commit \(commit.id.commit) has schema \(commit.schema), and no base fits it"
-                throw SQLiteError(CommitLogError(.damaged, text))
+                )
             }
             guard commit.schema == scratchSchema else { return commit.schema }
             if scratch == nil { scratch = try open(directory) }
@@ -342,12 +329,7 @@ final class ShardLog: ChangeLog {
     }
 
     private func next(_ reader: inout CommitReader) throws(SQLiteError) -> Commit? {
-        let commit: Commit?
-        do throws(CommitLogError) {
-            commit = try reader.next()
-        } catch {
-            throw SQLiteError(error)
-        }
+        let commit = try withCommitLogErrors { () throws(CommitLogError) in try reader.next() }
         guard let commit else { return nil }
         guard commit.schema <= Self.schema else {
             throw .newerSchema(Int(commit.schema), known: Int(Self.schema))

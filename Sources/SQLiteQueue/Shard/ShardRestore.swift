@@ -4,8 +4,8 @@ package import Queue
 import SQLite
 import System
 
-/// `sluice restore`: reads the commit log of a shard to its end and writes its database into a
-/// file. It only reads the log, so the owner of the shard goes on meanwhile.
+/// `sluice restore`: reads a shard's commit log to its end and writes its database into a file. It
+/// only reads the log, so the owner of the shard goes on meanwhile.
 package struct ShardRestore {
     /// What was read so far.
     package struct Progress: Sendable {
@@ -41,8 +41,8 @@ package struct ShardRestore {
         self.path = path
     }
 
-    /// With `acceptsPartial` the file gets the commits before the first damage of the log; without
-    /// it, damage is an error.
+    /// With `acceptsPartial` the file gets the commits before the first damage, which else is an
+    /// error.
     package func run(acceptsPartial: Bool = false) throws(QueueError) -> Outcome {
         guard access(path, F_OK) != 0 else {
             throw QueueError(.directory, "\(path) is there already; name a file that is not.")

@@ -6,11 +6,9 @@ import System
 
 /// A shard on its way into the local queue of a directory.
 ///
-/// The shard is *ceded* to the move: its last transaction has the move's id. Whatever opens the
-/// shard later delivers nothing of it. So the queue of the directory is the only one, also after a
-/// crash at any point.
-///
-/// The caller holds the directory's lock.
+/// The shard is *ceded* to the move: its last transaction has the move's id. Whatever opens it
+/// later delivers nothing of it. So the queue of the directory is the only one, also after a crash
+/// at any point. The caller holds the directory's lock.
 package struct TakenQueue {
     private static let patience = Duration.seconds(30)
     private static let moveIDName = "taken_by"
@@ -28,8 +26,7 @@ package struct TakenQueue {
     /// True if a shard that was ceded to this is on its way into a local queue.
     package static func isMove(_ target: String) -> Bool { target.hasPrefix(moveIDPrefix) }
 
-    /// Removes the id of a move from a copy of the shard, so that a gateway can use the copy as its
-    /// queue.
+    /// Removes a move's id from a copy of the shard, so that a gateway can use it as its queue.
     static func forgetMove(_ connection: Connection) throws(SQLiteError) {
         try connection.execute(
             """
@@ -46,18 +43,11 @@ package struct TakenQueue {
         self.moveID = moveID
     }
 
-    /// True if the directory has the queue of this move, which is whole then. Throws if it has
-    /// another one.
+    /// True if the directory has the whole queue of this move. Throws if it has another one.
     package func isThere() throws(QueueError) -> Bool {
         guard fileSize(directory.database) ?? 0 > 0 else { return false }
-        var found: String?
-        do throws(SQLiteError) {
-            let connection = try Connection(directory.database, .readOnly)
-            let value = try connection.prepare("SELECT value FROM settings WHERE name = ?")
-            value.bind(1, Self.moveIDName)
-            if try value.step() { found = String(decoding: value.bytes(0), as: UTF8.self) }
-        } catch {
-            throw QueueError(error, path: directory.database)
+        let found = try withSQLiteErrors(of: directory.database) { () throws(SQLiteError) in
+            try SettingTable.text(Self.moveIDName, in: Connection(directory.database, .readOnly))
         }
         guard found == moveID else {
             throw QueueError(
@@ -70,9 +60,8 @@ package struct TakenQueue {
 
     // MARK: - Taking the shard
 
-    /// Reads the log, and cedes the shard to this move unless that was done before. The gateway
-    /// that had the shard has it no more. `isEnding` is called before the entry that cedes it.
-    /// `hasLog` tells if another shard has a log.
+    /// Reads the log, and cedes the shard to this move unless that was done before. `isEnding` is
+    /// called before the entry that cedes it. `hasLog` tells if another shard has a log.
     package func take(
         from log: any CommitLog,
         hasLog: (String) -> Bool,
@@ -110,26 +99,13 @@ package struct TakenQueue {
 
     /// True if the shard is ceded to this move. Throws if it belongs to other shards.
     private func isCeded(_ hasLog: (String) -> Bool) throws(QueueError) -> Bool {
-        var cededTo: String?
-        var absorbed: [String] = []
-        try run { () throws(SQLiteError) in
+        let (cededTo, absorbed) = try run { () throws(SQLiteError) in
             let connection = try Connection(scratch.database, .readOnly)
-            let settings = try connection.prepare(
-                """
-                SELECT name, value FROM settings
-                WHERE name = ?1 OR name >= ?2 AND name < ?2 || char(1114111)
-                """
+            let absorbed = try SettingTable.values(AbsorptionBook.prefix, in: connection)
+            return (
+                try SettingTable.text(AbsorptionBook.cededName, in: connection),
+                absorbed.map(\.name)
             )
-            settings.bind(1, AbsorptionBook.cededName)
-            settings.bind(2, AbsorptionBook.prefix)
-            while try settings.step() {
-                let name = settings.text(0)
-                if name == AbsorptionBook.cededName {
-                    cededTo = String(decoding: settings.bytes(1), as: UTF8.self)
-                } else {
-                    absorbed.append(String(name.dropFirst(AbsorptionBook.prefix.count)))
-                }
-            }
         }
         if let cededTo {
             guard cededTo != moveID else { return true }
@@ -162,14 +138,7 @@ package struct TakenQueue {
         try run { () throws(SQLiteError) in
             let connection = try Connection(scratch.database, .readWrite)
             try connection.finish()
-            var disk = DiskSpace(directory.path)
-            disk.look()
-            let bytes = try DatabaseCopy.bytes(connection)
-            guard disk.freeBytes >= bytes else {
-                throw .full(
-                    .unsuitable("the queue takes \(bytes) bytes, and \(disk.freeBytes) are free")
-                )
-            }
+            try copy.checkRoom(for: connection)
             try copy.write(connection)
             try enter(copy.draft)
             try copy.syncDraft()
@@ -194,19 +163,17 @@ package struct TakenQueue {
         let database = try QueueDatabase(connection, path: path)
         try database.write()
         try database.settings.remove(AbsorptionBook.cededName)
-        for (name, _) in try database.settings.texts(AbsorptionBook.prefix) {
-            try database.settings.remove(name)
+        for (name, _) in try SettingTable.values(AbsorptionBook.prefix, in: connection) {
+            try database.settings.remove(AbsorptionBook.prefix + name)
         }
         try database.settings.save(Array(moveID.utf8), as: Self.moveIDName)
         try database.commit()
         try connection.finish()
     }
 
-    private func run(_ body: () throws(SQLiteError) -> Void) throws(QueueError) {
-        do throws(SQLiteError) {
-            try body()
-        } catch {
-            throw QueueError(error, path: scratch.database)
-        }
+    private func run<Value>(
+        _ body: () throws(SQLiteError) -> Value
+    ) throws(QueueError) -> Value {
+        try withSQLiteErrors(of: scratch.database, body)
     }
 }

@@ -5,10 +5,10 @@ import System
 /// How shards become one: an empty shard is *ceded* to another one, which *absorbs* what it has
 /// left.
 ///
-/// The absorbing shard notes its intent first. Then the other one is ceded, which is its last
-/// transaction. The absorbing shard takes the remains over in steps and notes its progress in the
-/// same transactions, so each crash leaves a state from which the next owner of both can go on. The
-/// last step adds the ledgers. Only then may the ceded shard's log be removed.
+/// The absorbing shard notes its intent first. Then the other one is ceded, its last transaction.
+/// The absorbing shard takes the remains over in steps and notes its progress in the same
+/// transactions, so after any crash the next owner of both can go on. The last step adds the
+/// ledgers; only then may the ceded shard's log be removed.
 final class AbsorptionBook: StorePart {
     /// What the absorbing shard takes over next.
     enum Stage: Equatable {
@@ -47,10 +47,11 @@ final class AbsorptionBook: StorePart {
     }
 
     func recover() throws(SQLiteError) {
-        cededTo = try database.settings.text(Self.cededName)
-        for (name, text) in try database.settings.texts(Self.prefix) {
-            guard let stage = Stage(text) else { throw .damage("\(name) cannot be \(text)") }
-            stages[String(name.dropFirst(Self.prefix.count))] = stage
+        cededTo = try SettingTable.text(Self.cededName, in: database.connection)
+        for (shard, value) in try SettingTable.values(Self.prefix, in: database.connection) {
+            let text = String(decoding: value, as: UTF8.self)
+            guard let stage = Stage(text) else { throw .damage("\(shard) cannot be \(text)") }
+            stages[shard] = stage
         }
     }
 
@@ -116,6 +117,10 @@ final class AbsorptionBook: StorePart {
         try database.settings.save(Array(stage.text.utf8), as: Self.prefix + shard)
         stages[shard] = stage
     }
+
+    var state: AbsorptionState {
+        AbsorptionState(cededTo: cededTo, absorptions: stages.mapValues(AbsorptionProgress.init))
+    }
 }
 
 extension AbsorptionBook.Stage {
@@ -136,5 +141,97 @@ extension AbsorptionBook.Stage {
         case ("done", nil): self = .done
         default: return nil
         }
+    }
+}
+
+/// How far a shard has absorbed another one.
+package enum AbsorptionProgress: Equatable, Sendable {
+    /// Nothing is taken over yet. The other shard may not even be ceded.
+    case intended
+    case begun
+    /// All is taken over, and the other shard's log can be removed.
+    case done
+
+    fileprivate init(_ stage: AbsorptionBook.Stage) {
+        switch stage {
+        case .letters(after: 0): self = .intended
+        case .letters, .requests: self = .begun
+        case .done: self = .done
+        }
+    }
+}
+
+/// What a shard knows of others, at its last commit.
+struct AbsorptionState: Equatable {
+    var cededTo: String?
+    var absorptions: [String: AbsorptionProgress] = [:]
+}
+
+/// What a shard without logs has left: dead letters, remembered requests, ledgers and a tally. Read
+/// from its scratch database, which no queue uses any more.
+final class ShardRemains {
+    private static let lettersAtOnce = 1000
+    private static let letterBytesAtOnce = 4 << 20
+    private static let requestsAtOnce = 5000
+
+    private let connection: Connection
+    private let letters: DeadQueries
+    private let requests: Statement
+
+    init(in directory: DataDirectory) throws(SQLiteError) {
+        connection = try Connection(directory.database, .readOnly)
+        try Pragmas.reader(connection)
+        let version = Int(try connection.integer("PRAGMA user_version"))
+        guard version == QueueSchema.migrations.count else {
+            throw .newerSchema(version, known: QueueSchema.migrations.count)
+        }
+        letters = try DeadQueries(connection)
+        requests = try connection.prepare(
+            "SELECT * FROM repeats WHERE number > ? ORDER BY number LIMIT ?"
+        )
+    }
+
+    /// The next letters behind this number, and the number to go on with; nil: there are no more.
+    func letters(after number: Int64) throws(SQLiteError) -> ([StoredLetter], next: Int64?) {
+        var portion = DeadQueries.Portion(
+            letters: Self.lettersAtOnce,
+            bytes: Self.letterBytesAtOnce
+        )
+        let end = try letters.letters(matching: DeadLetterFilter(), after: number) {
+            portion.take($0)
+        }
+        guard portion.letters.allSatisfy(\.isIntact) else {
+            throw .damage("a dead letter has changed on the disk")
+        }
+        return (portion.letters, end.isLast ? nil : end.position)
+    }
+
+    /// The same for remembered requests.
+    func requests(after number: Int64) throws(SQLiteError) -> ([RepeatRecord], next: Int64?) {
+        requests.bind(1, number)
+        requests.bind(2, Int64(Self.requestsAtOnce))
+        var found: [RepeatRecord] = []
+        while try requests.step() { found.append(try RepeatRecord(requests)) }
+        return (found, found.count < Self.requestsAtOnce ? nil : found.last?.number)
+    }
+
+    /// The ledgers and the tally without the dead letters, which are taken over one by one.
+    func sums() throws(SQLiteError) -> ([String: Ledger], IntakeTally) {
+        let all = try connection.prepare("SELECT * FROM ledger")
+        defer { all.reset() }
+        var ledgers: [String: Ledger] = [:]
+        var sum = Ledger()
+        while try all.step() {
+            let ledger = Ledger(all)
+            guard ledger.isPlausible, ledger.isClosed, ledger.queued == 0 else {
+                throw .damage("a ledger cannot be \(ledger)")
+            }
+            ledgers[all.text(0)] = ledger.withoutDead
+            sum = sum + ledger
+        }
+        var tally = try IntakeTable.sums(connection) ?? IntakeTally()
+        tally.settle(with: sum)
+        tally += IntakeTally(logs: -Int(sum.dead))
+        return (ledgers, tally)
     }
 }

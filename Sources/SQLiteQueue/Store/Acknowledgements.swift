@@ -2,8 +2,7 @@ import Queue
 import SQLite
 import System
 
-/// Removes packets that destinations have stored, including packets that a salvage split or has not
-/// copied yet.
+/// Removes stored packets, including ones that a salvage split or has not copied yet.
 final class Acknowledgements: StorePart {
     let context: StoreContext
     private let ages: AgeBook
@@ -29,9 +28,9 @@ final class Acknowledgements: StorePart {
         self.waiting = waiting
     }
 
-    /// Removes a packet that its destination has stored. A packet that is not here has one of three
-    /// histories. It was acknowledged before. Or a salvage has not copied it yet. Or a salvage
-    /// split it; then its rows lie at `place`, unless delivery holds them in another packet.
+    /// Removes a packet that its destination has stored. One that is not here was acknowledged
+    /// before, or a salvage has not copied it yet or has split it; then its rows lie at `place`,
+    /// unless delivery holds them in another packet.
     func acknowledge(
         _ number: Int64,
         at place: PacketPlace? = nil,
@@ -48,12 +47,7 @@ final class Acknowledgements: StorePart {
             stream.outlet.sealedBefore.append(number)
         }
         try packets.removeDelivered(packet)
-        let logs = Int64(packet.record.logs)
-        stream.destination.change { ledger in
-            ledger.delivered += logs
-            ledger.queued -= logs
-        }
-        stream.destination.volumes.delivered += packet.record.raw
+        stream.destination.count(packet.record.logs, packet.record.raw, .delivered)
         try destinations.prove(stream.outlet)
         try streams.rest(stream)
     }
@@ -84,10 +78,8 @@ final class Acknowledgements: StorePart {
                 && !isHeld(packet.record.number)
         }
         for packet in sealed {
-            count(
-                try packets.removeRows(of: packet) { place.rows.contains($0.id) },
-                deliveredFrom: stream
-            )
+            let (logs, raw) = try packets.removeRows(of: packet) { place.rows.contains($0.id) }
+            stream.destination.count(logs, raw, .delivered)
         }
         var gone: [RowRecord] = []
         var next: RowRecord?
@@ -101,18 +93,10 @@ final class Acknowledgements: StorePart {
         }
         if !gone.isEmpty {
             if let next { stream.waiting.setOldest(min(ages.begin(next), now())) }
-            count(try waiting.remove(gone, of: stream), deliveredFrom: stream)
+            let (logs, raw) = try waiting.remove(gone, of: stream)
+            stream.destination.count(logs, raw, .delivered)
         }
         try streams.rest(stream)
-    }
-
-    private func count(_ gone: (logs: Int, raw: Int), deliveredFrom stream: QueuedStream) {
-        guard gone.logs > 0 else { return }
-        stream.destination.change { ledger in
-            ledger.delivered += Int64(gone.logs)
-            ledger.queued -= Int64(gone.logs)
-        }
-        stream.destination.volumes.delivered += gone.raw
     }
 
     // MARK: - Damaged databases
@@ -122,8 +106,7 @@ final class Acknowledgements: StorePart {
         remainders = try QueueDatabase.remainders(database.connection)
     }
 
-    /// Logs and dead letters of the destination that lie in damaged databases and are not copied
-    /// yet.
+    /// The destination's logs and dead letters in damaged databases that are not copied yet.
     func aside(of destination: String) -> (queued: Int64, dead: Int64) {
         remainders.reduce((0, 0)) { sum, remainder in
             (

@@ -32,24 +32,23 @@ final class BatchIntake: StorePart {
         self.letters = letters
     }
 
-    /// Takes the batches into the current transaction, or returns the reason against it. Optional
-    /// batches without room are skipped.
+    /// Takes the batches, or returns the reason against it. Skips optional batches without room.
     func stage(
         _ batches: [Batch],
-        by maker: StreamShares.Maker = .unknown
+        by origin: StreamShares.Origin = .unknown
     ) throws(SQLiteError) -> QueueAdmission? {
         var batches = destinations.addressed(batches)
         let time = now()
         var crowdedOut: [Int: QueueAdmission] = [:]
-        if let refusal = reserve(batches, by: maker, time, &crowdedOut) { return refusal }
+        if let refusal = reserve(batches, by: origin, time, &crowdedOut) { return refusal }
         if !crowdedOut.isEmpty {
             try database.write()
             for (index, reason) in crowdedOut { skip(batches[index], because: reason) }
             batches = batches.indices.filter { crowdedOut[$0] == nil }.map { batches[$0] }
         }
         for batch in batches where batch.logs.count > 0 {
-            let stream = try streams.obtain(batch.stream, by: maker, time)
-            streams.wake(stream, by: maker)
+            let stream = try streams.obtain(batch.stream, by: origin, time)
+            streams.wake(stream, by: origin)
             if stream.staged.isEmpty { touched.append(stream) }
             stream.staged.add(batch)
         }
@@ -74,8 +73,7 @@ final class BatchIntake: StorePart {
 
     /// Streams and logstores that the request's batches need and that have no logs yet.
     private struct NewPlaces {
-        /// The destinations of the streams. Their shares are taken only to find places for all of
-        /// them.
+        /// The destinations of the streams. Their shares are taken only to find places for all.
         var shares: [String] = []
         var streamBytes = 0
         var outlets: Set<Outlet> = []
@@ -83,18 +81,18 @@ final class BatchIntake: StorePart {
         var replayed: Set<StreamKey> = []
     }
 
-    /// Reserves room for all batches but optional ones that have none, which it adds to
-    /// `crowdedOut` by index. Returns the reason why there is no room, with nothing reserved.
+    /// Reserves room for all batches but optional ones without any, whose indexes it adds to
+    /// `crowdedOut`. If it returns a refusal, nothing is reserved.
     private func reserve(
         _ batches: [Batch],
-        by maker: StreamShares.Maker,
+        by origin: StreamShares.Origin,
         _ time: WallTime,
         _ crowdedOut: inout [Int: QueueAdmission]
     ) -> QueueAdmission? {
         var places = NewPlaces()
-        defer { for destination in places.shares { streams.giveShareBack(destination, maker) } }
+        defer { for destination in places.shares { streams.giveShareBack(destination, origin) } }
         for (index, batch) in batches.enumerated() where batch.takesRoom {
-            guard let refusal = reserve(batch, &places, by: maker, time) else { continue }
+            guard let refusal = reserve(batch, &places, by: origin, time) else { continue }
             if !batch.isRequired, refusal.concernsDestination {
                 crowdedOut[index] = refusal
                 continue
@@ -110,15 +108,14 @@ final class BatchIntake: StorePart {
         return nil
     }
 
-    /// The reserved size is the greatest possible one; the real size is known after the batch
-    /// became rows.
+    /// Reserves the greatest possible size; the real size is known after the batch became rows.
     private func reserve(
         _ batch: Batch,
         _ places: inout NewPlaces,
-        by maker: StreamShares.Maker,
+        by origin: StreamShares.Origin,
         _ time: WallTime
     ) -> QueueAdmission? {
-        let known = streams.taker(of: batch.stream, by: maker, time)
+        let known = streams.taker(of: batch.stream, by: origin, time)
         let destination = known?.destination ?? destinations.named(batch.stream.destination)
         var isNewStream = batch.logs.count > 0 && known?.isBusy != true
         if isNewStream, batch.replays > 0 {
@@ -127,7 +124,7 @@ final class BatchIntake: StorePart {
         var shortage: QueueAdmission?
         var isNewOutlet = false
         if isNewStream {
-            shortage = streams.takeShare(destination.name, maker)
+            shortage = streams.takeShare(destination.name, origin)
             places.shares.append(destination.name)
             places.streamBytes += batch.stream.cost
             if !destination.logstores.busy.contains(batch.stream.logstore) {
@@ -143,7 +140,7 @@ final class BatchIntake: StorePart {
         guard let refusal else { return nil }
         weight.reserve(-most, destination)
         if isNewStream {
-            streams.giveShareBack(destination.name, maker)
+            streams.giveShareBack(destination.name, origin)
             places.shares.removeLast()
             places.streamBytes -= batch.stream.cost
         }
@@ -160,17 +157,15 @@ final class BatchIntake: StorePart {
         return new.isEmpty || destination.hasPlaces(for: Set(new)) ? nil : .tooManyLogstores
     }
 
-    /// The greatest size of the batch in the queue. Incompressible logs grow by less than a row's
-    /// overhead.
+    /// The greatest size of the batch. Incompressible logs grow by less than a row's overhead.
     private func most(_ batch: Batch) -> Int {
         let dead = DeadLetterBook.mostDead(batch)
         guard batch.logs.count > 0 else { return dead }
         return dead + batch.logs.bytes.count + (mostRows(batch) + 1) * RowRecord.overhead
     }
 
-    /// The greatest number of rows. A row ends when it has as many logs as a packet may have, or
-    /// when the next log would exceed its bytes. In the second case the row and the next one
-    /// together exceed the bytes of one row.
+    /// A row ends when it has as many logs as a packet may have, or when the next log would exceed
+    /// its bytes; in that case it and the next one together exceed the bytes of one row.
     private func mostRows(_ batch: Batch) -> Int {
         let limits = configuration.rules(batch.stream.destination).packet
         let bytes = max(1, min(configuration.tuning.rowBytes, limits.rawBytes))
@@ -178,8 +173,7 @@ final class BatchIntake: StorePart {
         return min(1 + ends, batch.logs.count)
     }
 
-    /// Makes rows of the staged batches. The batches of a stream share rows, which are compressed
-    /// as a whole. Returns the number of rows.
+    /// Makes rows of the staged batches. Those of a stream share rows. Returns the number of rows.
     @discardableResult
     func writeStaged() throws(SQLiteError) -> Int {
         guard !touched.isEmpty else { return 0 }
@@ -291,7 +285,7 @@ final class BatchIntake: StorePart {
             // A log is accepted once, and its row will count as accepted and queued again.
             destinations.named(name).change { $0.accepted -= 1 }
             destinations.named(name).volumes.accepted -= letter.raw
-            step.moved(name, to: \.queued)
+            step.count(name, to: \.queued)
         }
         return step
     }

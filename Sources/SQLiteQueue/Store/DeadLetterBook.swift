@@ -22,8 +22,8 @@ final class DeadLetterBook: StorePart {
 
     // MARK: - Coming and going
 
-    /// Makes one log of the stream a dead letter. The caller removes it from the count that it was
-    /// in. Returns the letter's id outside of the shard.
+    /// Makes one log a dead letter; the caller removes it from its count. Returns the id outside of
+    /// the shard.
     @discardableResult
     func addLetter(
         _ log: [UInt8],
@@ -96,8 +96,7 @@ final class DeadLetterBook: StorePart {
         return ids
     }
 
-    /// Counts the logs of a batch that do not enter the queue: they are accepted, and dead or
-    /// discarded at once.
+    /// Counts logs that do not enter the queue: accepted, and dead or discarded at once.
     func countUnqueued(_ batch: Batch) throws(SQLiteError) {
         let destination = destinations.named(batch.stream.destination)
         let time = now()
@@ -123,8 +122,7 @@ final class DeadLetterBook: StorePart {
         destination.volumes.accepted += batch.dead.reduce(0) { $0 + $1.logs.bytes.count }
     }
 
-    /// Takes a dead letter out. The caller adds it to its new count. Returns false if the letter is
-    /// not there.
+    /// Takes a letter out; the caller counts it elsewhere. Returns false if it is not there.
     func takeOut(_ letter: StoredLetter) throws(SQLiteError) -> Bool {
         try database.write()
         guard try database.dead.remove(letter.record.id) else { return false }
@@ -171,13 +169,12 @@ final class DeadLetterBook: StorePart {
             let name = letter.record.stream.destination
             destinations.named(name).change { $0.discarded += 1 }
             destinations.named(name).volumes.discarded += letter.raw
-            step.moved(name, to: \.discarded)
+            step.count(name, to: \.discarded)
         }
         return step
     }
 
-    /// Takes the room of the letters away (or gives it back) while they are staged as batches:
-    /// replayed letters need no additional room.
+    /// Takes the letters' room away, or gives it back: staged replays need no additional room.
     func weigh(_ letters: [StoredLetter], sign: Int) {
         for letter in letters {
             weight.weigh(
@@ -264,16 +261,15 @@ final class DeadLetterBook: StorePart {
 
     // MARK: - Expiry
 
-    /// Drops dead letters that are older than the operator allows, a bounded number at a time, and
-    /// counts them as expired. Returns their number by destination. `hasExpired` tells if there are
-    /// more.
+    /// Drops dead letters that are too old, at most `most`, and counts them as expired. Returns
+    /// their number by destination. `hasExpired` tells if there are more.
     func expire(atMost most: Int = 250) throws(SQLiteError) -> [String: Int] {
         hasExpired = false
         guard ages.knowsTime else { return [:] }
         let due = now() - configuration.deadLetterAgeMax
         var portion = DeadQueries.Portion(letters: most, bytes: 4 << 20)
-        // The same rule as for rows, see `begin`: the age of content with stamps of another clock
-        // began with this clock at the latest, and stamps of a clock that was not set say nothing.
+        // As for rows, see `begin`: the age of content with another clock's stamps began with this
+        // clock at the latest, and stamps of a clock that was not set say nothing.
         let isAnyInherited = ages.basis.since <= due
         if isAnyInherited {
             let all = DeadLetterFilter()
@@ -325,7 +321,7 @@ struct LetterStep {
     /// The reason why there was no room for the letters of this step.
     var refusal: QueueAdmission?
 
-    mutating func moved(_ destination: String, to account: WritableKeyPath<Ledger, Int64>) {
+    mutating func count(_ destination: String, to account: WritableKeyPath<Ledger, Int64>) {
         changed += 1
         effects[destination, default: Ledger()].dead -= 1
         effects[destination, default: Ledger()][keyPath: account] += 1
@@ -341,5 +337,61 @@ extension WallTime {
         // An age without end stays without end.
         guard !isTooLong, !isTooEarly else { return WallTime(nanoseconds: .min) }
         return WallTime(nanoseconds: rest &- attoseconds / 1_000_000_000)
+    }
+}
+
+/// The number of dead letters by destination and code, kept while letters come and go.
+struct DeadSums {
+    private struct Reason: Hashable {
+        let destination: String
+        let code: String
+    }
+
+    private var byReason: [Reason: DeadLetterSum] = [:]
+    /// True if the sums changed since the last look.
+    var haveChanged = false
+
+    /// Sorted by destination, then by code.
+    var sorted: [DeadLetterSum] {
+        byReason.values.sorted { ($0.destination, $0.code) < ($1.destination, $1.code) }
+    }
+
+    mutating func add(_ sum: DeadLetterSum) {
+        let reason = Reason(destination: sum.destination, code: sum.code)
+        byReason[reason, default: DeadLetterSum(none: sum)].add(sum)
+        haveChanged = true
+    }
+
+    /// Removes one letter. Returns the bytes that leave with it, or nil if none is known. Its own
+    /// size may have changed on the disk, so the last letter takes all counted bytes with it.
+    mutating func remove(_ destination: String, _ code: String, bytes: Int) -> Int? {
+        let reason = Reason(destination: destination, code: code)
+        guard let left = byReason[reason] else { return nil }
+        haveChanged = true
+        guard left.letters > 1 else {
+            byReason[reason] = nil
+            return left.bytes
+        }
+        byReason[reason]?.letters -= 1
+        byReason[reason]?.bytes -= bytes
+        return bytes
+    }
+}
+
+extension DeadLetterSum {
+    fileprivate init(none other: DeadLetterSum) {
+        self.init(
+            destination: other.destination,
+            code: other.code,
+            letters: 0,
+            bytes: 0,
+            latest: other.latest
+        )
+    }
+
+    fileprivate mutating func add(_ other: DeadLetterSum) {
+        letters += other.letters
+        bytes += other.bytes
+        latest = max(latest, other.latest)
     }
 }

@@ -17,10 +17,9 @@ struct Recovery {
 }
 
 extension OpenStore {
-    /// Reads everything that the owner must know, without touching a payload. It reads all data
-    /// that the owner relies on and compares the parts, so it is also the integrity check of each
-    /// start. Its cost grows with the number of rows, not with their bytes. Payloads have
-    /// checksums, which are checked when they are read.
+    /// Reads everything that the owner must know, without touching a payload, and compares the
+    /// parts: it is also the integrity check of each start. Its cost grows with the number of rows,
+    /// not with their bytes. Payloads have checksums, which are checked when they are read.
     ///
     /// Delivery already holds the packets `handed`. The others are handed over first.
     ///
@@ -117,8 +116,8 @@ extension OpenStore {
         }
     }
 
-    /// Makes single-log packets of refused ones take turns with the others. If there are many, SLS
-    /// will refuse most of them again, so they must not all go first.
+    /// Makes single-log packets take turns with the others. SLS will refuse most of them again if
+    /// there are many, so they must not all go first.
     private func takeTurns(_ outlet: QueuedOutlet) {
         func isAlone(_ number: Int64) -> Bool { packets[number]?.record.logs == 1 }
         guard outlet.sealedBefore.count(where: isAlone) > QueuedOutlet.roomWaitersMax else {
@@ -130,8 +129,8 @@ extension OpenStore {
         }
     }
 
-    /// Finds the waiting rows of every stream in one walk through the index. Asking for the sums of
-    /// each stream took three times as long.
+    /// Finds the waiting rows of all streams in one walk: a third of the time of asking for each
+    /// one's.
     func recoverWaiting(
         _ byID: [Int64: QueuedStream],
         _ queued: inout [String: Int64]
@@ -173,8 +172,8 @@ extension OpenStore {
         stream.outlet.schedule(stream, now())
     }
 
-    /// Makes the ledger agree with the rows and the dead letters. If it does not, the rows and
-    /// letters are right, and the difference goes where an operator sees it.
+    /// Makes the ledger agree with the rows and dead letters, which are right. The difference goes
+    /// where an operator sees it.
     func closeLedgers(
         _ queued: [String: Int64]
     ) throws(SQLiteError) -> [(destination: String, counted: Int64, found: Int64)] {

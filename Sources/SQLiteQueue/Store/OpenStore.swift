@@ -4,11 +4,10 @@ import System
 
 /// The open database and the owner's knowledge about it.
 ///
-/// After any failed write the owner discards the store and reads it again from the disk, which is
-/// the only truth. So no part needs to undo anything, and no other thread sees a change before its
-/// commit.
+/// After a failed write the owner discards the store and reads it again from the disk, the only
+/// truth. So no part needs to undo anything, and no other thread sees a change before its commit.
 ///
-/// Each part has the state that it changes. A part uses only parts that were made before it.
+/// Each part has the state that it changes, and uses only parts that were made before it.
 final class OpenStore: StorePart {
     let context: StoreContext
     let files: DatabaseFiles
@@ -57,9 +56,9 @@ final class OpenStore: StorePart {
         absorptions = AbsorptionBook(letters, destinations, repeats, tally)
     }
 
-    /// Opens the database, migrates it to this version and reads everything that the owner must
-    /// know. Delivery already holds the packets `handed`; the others are handed over first. `ages`
-    /// is nil at the start of the process.
+    /// Opens the database, migrates it and reads everything that the owner must know. Delivery
+    /// already holds the packets `handed`; the others go first. `ages` is nil at the start of the
+    /// process.
     static func open(
         _ path: String,
         _ configuration: QueueConfiguration,
@@ -100,8 +99,8 @@ final class OpenStore: StorePart {
         return (store, recovery)
     }
 
-    /// Makes everything since the last commit durable, including the ledger. The owner tells the
-    /// watcher of logs that ended later, when the requests have their answers.
+    /// Makes everything since the last commit durable, with the ledgers. The owner tells the
+    /// watcher of ended logs later, when the requests have their answers.
     func commit() throws(SQLiteError) {
         precondition(intake.isEmpty, "a commit would answer for batches that are in no row")
         guard database.isWriting else { return }
@@ -123,9 +122,102 @@ final class OpenStore: StorePart {
         streams.rescheduleAll()
     }
 
-    /// Handles a step of the clock: ages continue unchanged, and no stream waits for a time that
-    /// was taken back.
+    /// After a step of the clock ages continue unchanged, and no stream waits for a lost time.
     func clockStepped(by step: Duration) throws(SQLiteError) {
         streams.shiftAges(by: try ages.step(by: step))
     }
+}
+
+/// The state that all parts of a store share: database, rules, time and the supply of numbers.
+final class StoreContext {
+    let database: QueueDatabase
+    private(set) var configuration: QueueConfiguration
+    let now: @Sendable () -> WallTime
+    private var ids = IdentifierSupply(after: 0)
+    /// Learns of logs that end without delivery. Set when the owner has opened the store.
+    var watcher: WatcherSlot?
+    /// Logs whose end the watcher does not know yet.
+    private var ended: [EndedLogs] = []
+
+    init(
+        _ database: QueueDatabase,
+        _ configuration: QueueConfiguration,
+        now: @escaping @Sendable () -> WallTime
+    ) {
+        self.database = database
+        self.configuration = configuration
+        self.now = now
+    }
+
+    func apply(_ new: QueueConfiguration) { configuration = new }
+
+    // MARK: - Ends of logs
+
+    /// True if a watcher wants to know of logs that end.
+    var isWatched: Bool { watcher?.wantsEnds ?? false }
+
+    /// Notes for the watcher that logs end in the current transaction.
+    func note(_ logs: EndedLogs) {
+        if isWatched { ended.append(logs) }
+    }
+
+    /// Notes that every log of the row ended.
+    func note(_ row: RowRecord, of stream: QueuedStream, _ end: EndedLogs.End) {
+        note(EndedLogs(stream: name(of: stream), numbers: row.numbers, end: end))
+    }
+
+    func name(of stream: QueuedStream) -> StreamID {
+        StreamID(shard: configuration.shard, number: stream.id)
+    }
+
+    /// Tells the watcher of durable ends, after a commit and its answers. `DatabaseFiles` commits
+    /// by itself, so there may be ends although the last turn wrote nothing.
+    func tellEnded() {
+        precondition(!database.isWriting, "an end would be told before its commit")
+        guard !ended.isEmpty else { return }
+        watcher?.current?.note(ended)
+        ended.removeAll()
+    }
+
+    // MARK: - Numbers
+
+    /// At a start: finds the highest number in use, in the database or since the process began.
+    func recoverNumbers(after lastNumber: Int64) throws(SQLiteError) {
+        let highest = try IdentifierSupply.highest(database.connection)
+        ids = IdentifierSupply(after: max(highest, lastNumber))
+    }
+
+    /// A number that was never given out.
+    func takeNumber() throws(SQLiteError) -> Int64 { try ids.take(database) }
+
+    /// Takes `count` consecutive numbers and returns the first.
+    func takeNumbers(_ count: Int) throws(SQLiteError) -> Int64 {
+        try ids.take(database, count: count)
+    }
+
+    /// The last number that was given out.
+    var lastNumber: Int64 { ids.last }
+}
+
+/// A part of an open store.
+protocol StorePart: AnyObject {
+    var context: StoreContext { get }
+}
+
+extension StorePart {
+    var database: QueueDatabase { context.database }
+    var configuration: QueueConfiguration { context.configuration }
+    func now() -> WallTime { context.now() }
+}
+
+/// The queue starts before its watcher is known, and stores come and go while it stays.
+final class WatcherSlot: Sendable {
+    private let watcher = Locked<(any QueueWatcher)?>(nil)
+
+    /// nil: nothing watches the queue yet.
+    var current: (any QueueWatcher)? { watcher.withLock { $0 } }
+
+    var wantsEnds: Bool { current?.wantsEnds ?? false }
+
+    func set(_ new: any QueueWatcher) { watcher.withLock { $0 = new } }
 }

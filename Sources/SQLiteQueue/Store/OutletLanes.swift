@@ -3,13 +3,13 @@ import Queue
 /// The lanes of one outlet. Each equal part of the hash range has one lane, and a lane has at most
 /// one packet.
 ///
-/// Some packets must not hold up others: pieces of refused packets, and packets that wait until
-/// others are stored. Their lanes are additional ones, each with a key of its own.
+/// Pieces of refused packets, and packets that wait until others are stored, must not hold up
+/// others: they get additional lanes, each with a key of its own.
 ///
-/// The packets' rows store everything that must survive: the key and number of each packet. A free
-/// lane has no row anywhere and costs no statement. After a restart the outlet does not know its
-/// free lanes and begins with new keys. That is safe because a key that no packet has is never used
-/// again, so nothing else can come under its numbers.
+/// The packets' rows store all that must survive: the key and number of each packet. A free lane
+/// has no row and costs no statement. After a restart the outlet begins with new keys. That is safe
+/// because a key that no packet has is never used again, so nothing else can come under its
+/// numbers.
 struct OutletLanes {
     private enum Place {
         /// The next packet gets a new key.
@@ -20,16 +20,14 @@ struct OutletLanes {
 
     private var places: [Place] = []
     private var busyPlaces = 0
-    /// The keys that packets have, each with its place. Two kinds of keys have no place: those of
-    /// packets that were sealed under another number of lanes, and the additional ones. The outlet
-    /// drops them when they are free.
+    /// The keys that packets have, each with its place. Additional keys, and those sealed under
+    /// another number of lanes, have no place and are dropped when they are free.
     private var busy: [LaneKey: Int] = [:]
     /// The additional keys, which get no place.
-    private var beside: Set<LaneKey> = []
-    private static let nowhere = -1
+    private var overflow: Set<LaneKey> = []
+    private static let noLane = -1
     /// Keys of packets from before the last start. The last commits may be lost (a power cut under
-    /// `durability: normal`, a restored copy), so their next number may have been used for other
-    /// content.
+    /// `durability: normal`, a restored copy), so their next number may have been used already.
     private var inherited: Set<LaneKey> = []
     private var turn = 0
     private var generator = SystemRandomNumberGenerator()
@@ -40,8 +38,7 @@ struct OutletLanes {
     /// True if a lane is free. Also true for 0 lanes: then packets have none.
     var isOpen: Bool { places.isEmpty || busyPlaces < places.count }
 
-    /// A lane for a new packet. Free lanes take turns; if none is free, an additional one. Nil for
-    /// 0 lanes.
+    /// A lane for a new packet. Free lanes take turns, then an additional one. Nil for 0 lanes.
     mutating func take(of count: Int) -> PacketLane? {
         resize(to: count)
         guard count > 0 else { return nil }
@@ -65,26 +62,25 @@ struct OutletLanes {
     mutating func takeOneMore() -> PacketLane {
         let part = Int.random(in: 0..<max(1, places.count), using: &generator)
         let key = newKey(inPart: part)
-        busy[key] = Self.nowhere
-        beside.insert(key)
+        busy[key] = Self.noLane
+        overflow.insert(key)
         return .new(key)
     }
 
-    /// Frees the place of a packet that waits for others. Another packet gets the place with
-    /// another key.
+    /// Frees the place of a packet that waits for others. Another packet gets it with another key.
     mutating func makePlace(_ lane: PacketLane) {
         guard let index = busy[lane.key] else { return }
-        beside.insert(lane.key)
-        guard index != Self.nowhere else { return }
-        busy[lane.key] = Self.nowhere
+        overflow.insert(lane.key)
+        guard index != Self.noLane else { return }
+        busy[lane.key] = Self.noLane
         places[index] = .new
         busyPlaces -= 1
     }
 
     /// A new lane in the place of a lane that must not be used any more.
     mutating func replace(_ lane: PacketLane) -> PacketLane {
-        beside.remove(lane.key)
-        guard let index = busy.removeValue(forKey: lane.key), index != Self.nowhere else {
+        overflow.remove(lane.key)
+        guard let index = busy.removeValue(forKey: lane.key), index != Self.noLane else {
             return takeOneMore()
         }
         let key = newKey(inPart: index)
@@ -106,17 +102,16 @@ struct OutletLanes {
         leave(lane, to: .free(lane.next))
     }
 
-    /// Drops the lane of a removed packet. The packet may have been sent. It could still arrive,
-    /// and SLS would store it instead of the next packet with its number. So the key is never used
-    /// again.
+    /// Drops the lane of a removed packet. The packet may still arrive, and SLS would store it
+    /// instead of the next packet with its number. So the key is never used again.
     mutating func abandoned(_ lane: PacketLane) {
         leave(lane, to: .new)
     }
 
     private mutating func leave(_ lane: PacketLane, to place: Place) {
         let wasInherited = inherited.remove(lane.key) != nil
-        beside.remove(lane.key)
-        guard let index = busy.removeValue(forKey: lane.key), index != Self.nowhere else { return }
+        overflow.remove(lane.key)
+        guard let index = busy.removeValue(forKey: lane.key), index != Self.noLane else { return }
         guard case .busy = places[index] else {
             preconditionFailure("a lane that has a packet is free for another")
         }
@@ -137,8 +132,8 @@ struct OutletLanes {
 
     /// Gives a busy key the place of its part of the range, if that place has no packet.
     private mutating func settle(_ key: LaneKey) {
-        busy[key] = Self.nowhere
-        guard !places.isEmpty, !beside.contains(key) else { return }
+        busy[key] = Self.noLane
+        guard !places.isEmpty, !overflow.contains(key) else { return }
         let index = key.part(of: places.count)
         if case .busy = places[index] { return }
         occupy(index, with: key)

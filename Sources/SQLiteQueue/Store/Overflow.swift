@@ -34,18 +34,14 @@ final class Overflow: StorePart {
     /// room for. The dropped logs count as expired.
     ///
     /// A destination pays only for its own bound. For the queue's bound the destination with the
-    /// most waiting bytes pays: a destination that floods the queue pays itself, and one that gets
-    /// little keeps its logs.
+    /// most waiting bytes pays, so one that gets little keeps its logs. If dead letters and packets
+    /// alone exceed the bound, dropping does not help, and nothing is dropped.
     ///
-    /// If dead letters and packets alone exceed the bound, dropping does not help, and nothing is
-    /// dropped.
-    ///
-    /// A transaction drops for a bounded time, so the transaction after a lowered bound is short,
-    /// but it always drops more than came. `needsRoom` tells if there is more to do.
+    /// A transaction drops for a bounded time, so it is short even after a lowered bound, but it
+    /// drops more than came. `needsRoom` tells if there is more to do.
     func makeRoom(rowsAdded: Int) throws(SQLiteError) {
         var effort = DropEffort(least: 2 * rowsAdded + 1)
-        // An unchanged destination is within its bound, unless the previous turn could not drop
-        // enough.
+        // An unchanged destination is within its bound, unless the last turn could not drop enough.
         let candidates = needsRoom ? Array(destinations.all) : destinations.dirty.changed
         for destination in candidates where destination.rules.overflow == .dropOldest {
             guard let most = destination.rules.bytesMax,
@@ -68,8 +64,7 @@ final class Overflow: StorePart {
         needsRoom = effort.isOver
     }
 
-    /// The destination with the most bytes to drop, and its lead over the second one. The lead is
-    /// always positive.
+    /// The destination with the most bytes to drop, and its lead over the second one, above 0.
     private func mostWaiting() -> (QueuedDestination, lead: Int)? {
         var first: QueuedDestination?
         var second = 0
@@ -87,7 +82,7 @@ final class Overflow: StorePart {
     }
 
     /// Drops rows of the stream with the oldest row while its rows are the oldest, until they have
-    /// that many bytes or are many. Returns false if nothing waits.
+    /// the wanted bytes or are many. Returns false if nothing waits.
     private func dropOldest(
         of destination: QueuedDestination,
         bytes wanted: Int,
@@ -119,8 +114,7 @@ final class Overflow: StorePart {
         return true
     }
 
-    /// Releases lists that are not needed any more. They would keep removed streams alive. Called
-    /// now and then.
+    /// Releases unused lists now and then: they would keep removed streams alive.
     func releaseUnusedLists() {
         for destination in destinations.all {
             if destination.oldestFirst?.hasDropped == true {
@@ -168,5 +162,42 @@ private struct DropEffort {
     mutating func checkTime() -> Bool {
         isOver = dropped >= least && Moment.now >= deadline
         return !isOver
+    }
+}
+
+/// The streams of a destination by their oldest waiting row, while an overflow drops rows. Each
+/// stream has at most one entry.
+struct OldestFirst {
+    private var queue = PriorityQueue<WallTime, QueuedStream>()
+    /// True if an overflow used the list since the last look of `Overflow.releaseUnusedLists`.
+    var hasDropped = false
+
+    /// Adds a stream in which rows wait. `nextOldest` corrects later changes at the front.
+    mutating func insert(_ stream: QueuedStream) {
+        guard !stream.waiting.isEmpty, !stream.isIn(.oldestFirst) else { return }
+        stream.enter(.oldestFirst)
+        queue.add(stream, at: stream.waiting.oldest)
+    }
+
+    mutating func popFirst() -> QueuedStream? {
+        guard nextOldest() != nil, let stream = queue.takeFirst()?.element else { return nil }
+        stream.leave(.oldestFirst)
+        return stream
+    }
+
+    /// The age of the first stream's oldest row.
+    mutating func nextOldest() -> WallTime? {
+        while let (due, stream) = queue.first {
+            guard stream.waiting.isEmpty || stream.waiting.oldest != due else { return due }
+            _ = queue.takeFirst()
+            stream.leave(.oldestFirst)
+            insert(stream)
+        }
+        return nil
+    }
+
+    /// Must be called before the list is discarded.
+    mutating func dissolve() {
+        while let (_, stream) = queue.takeFirst() { stream.leave(.oldestFirst) }
     }
 }

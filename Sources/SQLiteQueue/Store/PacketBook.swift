@@ -84,7 +84,7 @@ final class PacketBook: StorePart {
         precondition(packets[record.number] == nil, "two packets with one number")
         try database.write()
         var record = record
-        record.lane = isPiece ? stream.outlet.takeLaneBeside() : stream.outlet.takeLane()
+        record.lane = isPiece ? stream.outlet.takeOverflowLane() : stream.outlet.takeLane()
         try database.packets.add(record)
         stream.nextPack += 1
         try database.streams.savePack(of: stream.id, next: stream.nextPack)
@@ -98,8 +98,7 @@ final class PacketBook: StorePart {
         return packet
     }
 
-    /// Hands rows over as a separate packet, in turn with everything else of their outlet. Returns
-    /// nil if there are no rows.
+    /// Hands rows over as a packet of their own, in turn with everything else; nil: no rows.
     @discardableResult
     func enterPiece(
         _ cut: PacketCut,
@@ -154,8 +153,7 @@ final class PacketBook: StorePart {
         leave(packet)
     }
 
-    /// Removes a packet from memory. Its lane's key is not used again, unless the packet is known
-    /// to be stored at its destination.
+    /// Removes a packet from memory. Its lane's key is used again only if the packet is stored.
     private func leave(_ packet: QueuedPacket, isDelivered: Bool = false) {
         packets[packet.record.number] = nil
         if let lane = packet.record.lane {
@@ -167,9 +165,9 @@ final class PacketBook: StorePart {
         packet.stream.destination.queuedLogs -= packet.record.logs
     }
 
-    /// Removes the rows of a packet that `leaves` selects. The others go out as a new packet. If it
-    /// selects none, the packet stays unchanged. Delivery must not hold the packet. Returns the
-    /// logs and bytes that left, which the caller counts.
+    /// Removes the rows of a packet that `leaves` selects; the others go out as a new packet. If it
+    /// selects none, nothing changes. Delivery must not hold the packet. The caller counts the logs
+    /// and bytes that left.
     func removeRows(
         of packet: QueuedPacket,
         where leaves: (RowRecord) -> Bool
@@ -221,19 +219,14 @@ final class PacketBook: StorePart {
         }
         try withdraw(packet)
         try removeRows(of: packet)
-        let logs = Int64(packet.record.logs)
-        stream.destination.change { ledger in
-            ledger.discarded += logs
-            ledger.queued -= logs
-        }
-        stream.destination.volumes.discarded += packet.record.raw
+        stream.destination.count(packet.record.logs, packet.record.raw, .discarded)
         try streams.rest(stream)
         return packet.record.logs
     }
 
-    /// Repairs a packet that delivery could not read. Removes rows whose payload is not the stored
-    /// one and counts them as discarded. The rest of the packet goes out as a new packet, since its
-    /// content differs. Returns the number of lost logs.
+    /// Repairs a packet that delivery could not read: rows that are not the stored ones count as
+    /// discarded. The rest goes out as a new packet, since its content differs. Returns the lost
+    /// logs.
     func mend(_ number: Int64) throws(SQLiteError) -> Int {
         guard let packet = packets[number] else { return 0 }
         var broken: [RowRecord] = []
@@ -260,13 +253,76 @@ final class PacketBook: StorePart {
         // The broken rows' own numbers may be what is broken, so this uses the packet's.
         weight.weigh(packet.stream.destination, bytes: -packet.bytes, rows: -packet.rowCount)
         let lost = packet.record.logs - remainder.logs
-        packet.stream.destination.change { ledger in
-            ledger.discarded += Int64(lost)
-            ledger.queued -= Int64(lost)
-        }
-        packet.stream.destination.volumes.discarded += max(0, packet.record.raw - remainder.raw)
+        let lostBytes = max(0, packet.record.raw - remainder.raw)
+        packet.stream.destination.count(lost, lostBytes, .discarded)
         try enterPiece(remainder, of: packet.stream)
         try streams.rest(packet.stream)
         return lost
+    }
+
+    // The lane is part of the packet's row. It changes in the transactions that seal, acknowledge
+    // and remove packets, and costs no statement of its own.
+
+    /// Enters the lane of a packet that was read at a start. Of two packets with one lane, which is
+    /// damage, the later one gets another.
+    func recoverLane(of packet: QueuedPacket) throws(SQLiteError) {
+        let outlet = packet.stream.outlet
+        guard let lane = packet.record.lane else { return }
+        guard !outlet.lanes.enter(lane, of: outlet.laneCount) else { return }
+        try give(packet, outlet.lanes.takeOneMore())
+    }
+
+    /// See `PacketSource.relane`.
+    func relane(_ number: Int64) throws(SQLiteError) {
+        guard let packet = self[number] else { return }
+        let outlet = packet.stream.outlet
+        if let lane = packet.record.lane {
+            if outlet.laneCount > 0 {
+                try give(packet, outlet.lanes.replace(lane))
+            } else {
+                // The operator has switched lanes off, maybe because SLS refuses them all.
+                outlet.lanes.abandoned(lane)
+                try give(packet, nil)
+            }
+        }
+        outlet.sealedBefore.append(number)
+    }
+
+    /// See `PacketSource.setAside`. Also used for a packet that waits for something else.
+    func setAside(_ number: Int64) {
+        guard let packet = self[number], let lane = packet.record.lane else { return }
+        packet.stream.outlet.lanes.makePlace(lane)
+    }
+
+    /// See `PacketSource.postpone`.
+    func postpone(_ number: Int64) {
+        self[number]?.stream.outlet.postponed.append(number)
+    }
+
+    private func give(_ packet: QueuedPacket, _ lane: PacketLane?) throws(SQLiteError) {
+        try database.write()
+        try database.packets.save(lane, of: packet.record.number)
+        changeLane(of: packet.record.number, to: lane)
+    }
+}
+
+extension QueuedOutlet {
+    var laneCount: Int { destination.rules.lanes }
+
+    /// Follows a change of the number of lanes. Returns true if another packet may be sealed.
+    func findFreeLane() -> Bool {
+        lanes.resize(to: laneCount)
+        return lanes.isOpen
+    }
+
+    /// A lane for a new packet. Nil if packets have no lanes.
+    func takeLane() -> PacketLane? { lanes.take(of: laneCount) }
+
+    /// An additional lane: pieces of refused packets must not take the places of new packets.
+    func takeOverflowLane() -> PacketLane? { laneCount > 0 ? lanes.takeOneMore() : nil }
+
+    /// Frees the lane of a removed packet.
+    func free(_ lane: PacketLane, isDelivered: Bool) {
+        if isDelivered { lanes.acknowledged(lane) } else { lanes.abandoned(lane) }
     }
 }

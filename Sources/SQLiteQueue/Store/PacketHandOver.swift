@@ -14,8 +14,8 @@ final class PacketHandOver: StorePart {
         self.packets = packets
     }
 
-    /// Seals and collects the packets to hand over after the commit, for each outlet as many as
-    /// delivery asks for. Looks only at outlets to which something happened.
+    /// Seals and collects the packets to hand over after the commit, as many as delivery asks for.
+    /// Looks only at outlets to which something happened.
     func packets(for demand: Demand) throws(SQLiteError) -> [SealedPacket] {
         var gathered: [SealedPacket] = []
         let time = now()
@@ -34,8 +34,7 @@ final class PacketHandOver: StorePart {
         return gathered
     }
 
-    /// The next packet. Pieces of refused packets take turns with all others, so that bad logs do
-    /// not hold up good ones.
+    /// Pieces of refused packets take turns with all others: bad logs must not hold up good ones.
     private func nextPacket(
         of outlet: QueuedOutlet,
         _ time: WallTime
@@ -97,5 +96,35 @@ extension SealedPacket {
             isRecovered: packet.wasHandedOver,
             isReplayed: packet.stream.replayed.contains(record.rows)
         )
+    }
+}
+
+/// The number of packets that delivery has requested and not received. Bounded because the queue
+/// seals at hand-over: delivery cannot make it seal far ahead.
+struct Demand {
+    static let most = 4096
+
+    private(set) var byOutlet: [Outlet: Int] = [:]
+    /// Sums over all outlets of a destination.
+    private(set) var totals: [String: Int] = [:]
+
+    mutating func raise(_ outlet: Outlet, by count: Int) {
+        let before = byOutlet[outlet] ?? 0
+        let after = min(Self.most, before + max(0, min(count, Self.most)))
+        byOutlet[outlet] = after
+        totals[outlet.destination, default: 0] += after - before
+    }
+
+    /// Counts one packet that was handed over.
+    mutating func meet(_ outlet: Outlet) {
+        guard let left = byOutlet[outlet], left > 0 else { return }
+        byOutlet[outlet] = left - 1
+        totals[outlet.destination, default: 0] -= 1
+    }
+
+    /// Drops the demand for an outlet that was removed.
+    mutating func drop(_ outlet: Outlet) {
+        guard let left = byOutlet.removeValue(forKey: outlet) else { return }
+        totals[outlet.destination, default: 0] -= left
     }
 }

@@ -33,8 +33,7 @@ final class PacketIsolation: StorePart {
         self.letters = letters
     }
 
-    /// See `PacketSource.isolate`. A packet that is not here was processed before. The call adds at
-    /// most `room` to the bounds.
+    /// See `PacketSource.isolate`. A packet that is not here is done. Adds at most `room` bytes.
     func isolate(
         _ number: Int64,
         because reason: DeathReason,
@@ -105,9 +104,9 @@ final class PacketIsolation: StorePart {
 
     // MARK: - Halves
 
-    /// Splits a packet of several logs into two. If the packet has several rows, it splits between
-    /// two rows and writes only the packets. If it has one, it splits the row. That adds a row, so
-    /// it waits for room as dead letters do.
+    /// Splits a packet into two. It splits several rows between two of them and writes only the
+    /// packets. It splits a single row itself, which adds a row, so that waits for room as dead
+    /// letters do.
     func halve(
         _ rows: [OpenRow],
         of packet: QueuedPacket,
@@ -177,10 +176,9 @@ final class PacketIsolation: StorePart {
     }
 
     /// The number for the second half of a row. A row takes as many numbers as it has logs, so its
-    /// second half has a number of its own before the next row. If another row has it all the same,
-    /// as an old copy of a row that a salvage brought back leaves it, the half goes after all rows
-    /// of its stream. Rows that wait there must then be sealed, because a packet never lies after
-    /// waiting rows.
+    /// second half has one before the next row. If an old copy of a row that a salvage brought back
+    /// has it, the half goes after all rows of its stream. Rows that wait there must then be
+    /// sealed, because a packet never lies after waiting rows.
     private func numberForHalf(
         _ wanted: Int64,
         of row: OpenRow,
@@ -206,8 +204,8 @@ final class PacketIsolation: StorePart {
     /// the packet goes out again as a whole. Returns nil if there was no such log.
     ///
     /// If dead letters have no room for all of these logs, only some die, and the packet comes back
-    /// for the others. The room must suffice for more than one or two of many, because each round
-    /// costs a request.
+    /// for the others. The room must suffice for several of many, because each round costs a
+    /// request.
     func takeOutLate(
         _ rows: [OpenRow],
         of packet: QueuedPacket,
@@ -218,7 +216,7 @@ final class PacketIsolation: StorePart {
         let time = reason.serverTime ?? now()
         let sieve = TimeSieve(stream.destination.rules.lateLogs, now: time)
         // A queue that does not know the time cannot call logs late. The answer may know the time
-        // before the queue has followed a clock that was just set.
+        // first.
         guard reason.mayBeTime, time >= AgeBook.leastTime,
             rows.contains(where: { sieve.holdsBack($0.logs) })
         else { return nil }
@@ -285,15 +283,13 @@ final class PacketIsolation: StorePart {
             ledger.queued -= Int64(sifted.dropped + sifted.dead.count)
             ledger.discarded += Int64(sifted.dropped)
         }
-        // Under the policy that drops logs no log is rewritten, so the missing bytes belong to
-        // dropped logs.
+        // The policy that drops logs rewrites none, so the missing bytes belong to dropped logs.
         guard sifted.dropped > 0 else { return }
         let left = sifted.dead.reduce(sifted.kept.bytes.count) { $0 + $1.bytes.count }
         stream.destination.volumes.discarded += row.logs.bytes.count - left
     }
 
-    /// Notes the logs that left the row. Removing a log renumbers the later ones, so report from
-    /// the end.
+    /// Notes the logs that left the row, from the end: removing a log renumbers the later ones.
     private func note(
         _ sifted: TimeSieve.Rest,
         of row: RowRecord,

@@ -2,17 +2,14 @@ import Queue
 import SQLite
 import System
 
-/// The weight of the queue and its destinations, and the room that their bounds leave.
-///
-/// The admission before a body is read and the answer to the batch use the same sums.
+/// The weight of the queue and its destinations, and the room that their bounds leave. The
+/// admission before a body is read and the answer to the batch use the same sums.
 final class QueueWeight: StorePart {
     let context: StoreContext
-    /// The bytes in the queue's bound: rows and dead letters with their overhead, and the streams
-    /// that are not empty.
+    /// Bytes in the queue's bound: rows and letters with their overhead, and streams with content.
     private(set) var bytes = 0
     private(set) var rows = 0
-    /// The bytes that could be dropped for the queue's bound: waiting rows of destinations whose
-    /// oldest logs make room.
+    /// Waiting rows that may be dropped for the queue's bound, because their destination allows it.
     private(set) var droppableBytes = 0
     /// The most that batches of the current transaction can need.
     private var stagedBytes = 0
@@ -23,8 +20,8 @@ final class QueueWeight: StorePart {
 
     // MARK: - Counting
 
-    /// Counts bytes that came, or, with negative numbers, that left, in the bounds of the queue and
-    /// of the destination. Each row weighs its payload and `RowRecord.overhead`.
+    /// Counts bytes and rows that came, or with negative numbers left. A row weighs its payload and
+    /// `RowRecord.overhead`.
     func weigh(_ destination: QueuedDestination, bytes more: Int, rows moreRows: Int = 0) {
         bytes += more
         rows += moreRows
@@ -42,8 +39,7 @@ final class QueueWeight: StorePart {
         if destination.rules.overflow == .dropOldest { droppableBytes += more }
     }
 
-    /// Reserves bytes for batches of the current transaction, or releases them with a negative
-    /// number.
+    /// Reserves bytes for batches of the current transaction; a negative number releases them.
     func reserve(_ more: Int, _ destination: QueuedDestination) {
         stagedBytes += more
         destination.stagedBytes += more
@@ -72,9 +68,8 @@ final class QueueWeight: StorePart {
     // MARK: - Bounds
 
     /// The bytes by which logs may grow when they die: a little more than the bounds, because dead
-    /// logs leave the queue. If the oldest logs make room for others, they do so here too. With
-    /// nothing left to drop the same small excess is allowed; otherwise a destination that has only
-    /// refused packets would never continue.
+    /// logs leave the queue. The oldest logs make room here as elsewhere. With nothing left to drop
+    /// the excess is allowed, or a destination with only refused packets would never continue.
     func roomForDeaths(of destination: QueuedDestination) -> Int {
         func room(_ most: Int, _ bytes: Int, droppable: Int) -> Int {
             most - bytes + max(most / 8, droppable)
@@ -90,8 +85,7 @@ final class QueueWeight: StorePart {
         return min(all, room(most, destination.bytes, droppable: droppable))
     }
 
-    /// If the oldest logs make room, all waiting logs count as droppable. The number to drop is
-    /// decided later.
+    /// If the oldest logs make room, all waiting logs count as droppable for now.
     func refusal(
         _ destination: QueuedDestination,
         more: Int,
@@ -113,8 +107,7 @@ final class QueueWeight: StorePart {
         return own + (margins ? margin(most) : 0) > most
     }
 
-    /// A small distance from a bound. Only small batches would still fit there, so the queue asks
-    /// for no more batches.
+    /// Near a bound only small batches would still fit, so the queue asks for no more batches.
     private func margin(_ bound: Int) -> Int {
         min(configuration.tuning.rowBytes, bound / 16)
     }

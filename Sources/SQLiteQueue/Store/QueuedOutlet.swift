@@ -17,15 +17,12 @@ final class QueuedOutlet {
     var pieces = Pieces() { didSet { note() } }
     /// True if the last packet handed over was a piece.
     var gavePiece = false
-    /// Packets that are sealed and not handed over, for example after a start. Apart from pieces
-    /// they go first.
+    /// Packets that are sealed and not handed over, as after a start. Only pieces go before them.
     var sealedBefore = Fifo<Int64>() { didSet { note() } }
-    /// Packets that cannot be judged before others are stored. They go when nothing else is left or
-    /// another packet was stored.
+    /// Packets that others must precede. They go when one was stored or nothing else is left.
     var postponed = Fifo<Int64>() { didSet { note() } }
-    /// The number of its packets that the owner keeps until there is room for dead letters. At the
-    /// maximum, further packets that are refused without room go to `heldBack`. They are handed
-    /// over again when some waiters are done.
+    /// The number of packets that wait in the owner for room for dead letters. At the maximum,
+    /// further ones go to `heldBack`, and are handed over again when some waiters are done.
     var roomWaiters = 0 { didSet { note() } }
     var heldBack = Fifo<Int64>() { didSet { note() } }
     static let roomWaitersMax = 16
@@ -70,8 +67,8 @@ final class QueuedOutlet {
         sweep()
     }
 
-    /// Removes empty streams from the lines. Streams normally leave the lines when delivery asks
-    /// for packets. While it does not, each device that comes and goes would leave an empty one.
+    /// Removes empty streams. Streams leave the lines when delivery asks for packets; until then
+    /// each device that comes and goes would leave an empty one.
     private func sweep() {
         let most = 2 * streamCount + 64
         if ripe.count > most { ripe.sweep() }
@@ -139,4 +136,79 @@ final class QueuedOutlet {
 
     /// The time at which the next stream reaches its age.
     var nextDue: WallTime? { aging.nextKey }
+}
+
+/// The ripe streams of an outlet, in the order in which they became ripe. Each gets its turn. If
+/// fresh logs have a share, streams whose oldest log is fresh have a line and a share of the turns.
+struct RipeStreams {
+    private var backlog = Fifo<QueuedStream>()
+    private var fresh = Fifo<QueuedStream>()
+    /// Hundredths of a turn that the fresh line has earned and not used.
+    private var credit = 0
+
+    var count: Int { backlog.count + fresh.count }
+
+    mutating func append(_ stream: QueuedStream, isFresh: Bool) {
+        stream.enter(.ripe)
+        if isFresh { fresh.append(stream) } else { backlog.append(stream) }
+    }
+
+    /// Removes streams in which nothing waits.
+    mutating func sweep() {
+        for empty in backlog.removeAll(where: { $0.waiting.isEmpty }) { empty.leave(.ripe) }
+        for empty in fresh.removeAll(where: { $0.waiting.isEmpty }) { empty.leave(.ripe) }
+    }
+
+    /// The next stream in which something waits.
+    mutating func next(
+        freshPercent: Int,
+        isFresh: (QueuedStream) -> Bool
+    ) -> QueuedStream? {
+        while let first = fresh.first, first.waiting.isEmpty || !isFresh(first) {
+            _ = fresh.popFirst()
+            // The stream was fresh when it was filed and has become old.
+            backlog.append(first)
+        }
+        // A later generation is filed again after the earlier ones have left.
+        while let first = backlog.first, first.waiting.isEmpty || !first.isEldest {
+            _ = backlog.popFirst()
+            first.leave(.ripe)
+        }
+        let stream = takeTurn(freshPercent) ? fresh.popFirst() : backlog.popFirst()
+        stream?.leave(.ripe)
+        return stream
+    }
+
+    private mutating func takeTurn(_ percent: Int) -> Bool {
+        guard !fresh.isEmpty, !backlog.isEmpty else { return backlog.isEmpty }
+        credit += percent
+        guard credit >= 100 else { return false }
+        credit -= 100
+        return true
+    }
+}
+
+/// Packets that were split off others, smallest first and then latest first, so that the search for
+/// a refused log ends with few other pieces in flight.
+struct Pieces {
+    private struct Piece {
+        let number: Int64
+        let logs: Int
+    }
+
+    /// Largest first, so that the next one is at the end.
+    private var pieces: [Piece] = []
+
+    var isEmpty: Bool { pieces.isEmpty }
+
+    mutating func insert(_ number: Int64, logs: Int) {
+        // A new piece usually belongs near the end: halves are smaller than their origin.
+        var place = pieces.endIndex
+        while place > 0, pieces[place - 1].logs < logs { place -= 1 }
+        pieces.insert(Piece(number: number, logs: logs), at: place)
+    }
+
+    mutating func popFirst() -> Int64? {
+        pieces.popLast()?.number
+    }
 }

@@ -2,8 +2,8 @@ import Logs
 import Queue
 import System
 
-/// A stream as the owner sees it: the sums of its waiting rows. The rows themselves are only on
-/// disk, so an outage costs memory by the stream, not by the row.
+/// A stream as sums of its waiting rows. The rows themselves are only on disk, so an outage costs
+/// memory by the stream, not by the row.
 final class QueuedStream {
     let id: Int64
     let key: StreamKey
@@ -12,8 +12,7 @@ final class QueuedStream {
     unowned let outlet: QueuedOutlet
     /// The previous generation of the same key.
     var earlier: QueuedStream?
-    /// True if the stream has another logstore on the disk. New logs must not come back under that
-    /// one.
+    /// True if the disk has another logstore, under which new logs must not come back.
     let isRenamed: Bool
     let packPrefix: String
     var nextPack: Int64
@@ -25,15 +24,14 @@ final class QueuedStream {
     var packetCount = 0
     private var lines: Lines = []
     /// The sender in whose share the stream counts. Nil if the stream counts as empty.
-    var maker: StreamShares.Maker?
+    var origin: StreamShares.Origin?
     /// Batches of the current transaction that are not rows yet.
     var staged = StagedBatches()
     var replayed = ReplayedRows()
 
     init(_ record: StreamRecord, _ outlet: QueuedOutlet) {
         id = record.id
-        // The key uses the outlet's own strings. The record's strings would be one more copy per
-        // stream.
+        // The outlet's own strings: the record's would be one more copy per stream.
         key = StreamKey(
             destination: outlet.name.destination,
             logstore: outlet.name.logstore,
@@ -52,7 +50,7 @@ final class QueuedStream {
     var isEmpty: Bool { waiting.isEmpty && packetCount == 0 && staged.isEmpty }
 
     /// True if the stream counts as not empty.
-    var isBusy: Bool { maker != nil }
+    var isBusy: Bool { origin != nil }
 
     /// True if nothing waits in earlier generations.
     var isEldest: Bool {
@@ -192,8 +190,8 @@ struct StagedBatches {
         return self
     }
 
-    /// Tells whoever follows a batch that these logs became a row. `offset` is the place of the
-    /// row's first log among all that were staged.
+    /// Tells followed batches that these logs became a row. `offset` is the place of its first log
+    /// among all staged ones.
     func tell(row: Int64, of stream: StreamID, logs count: Int, at offset: Int) {
         for batch in tracked {
             let first = max(batch.offset, offset)
@@ -205,8 +203,7 @@ struct StagedBatches {
     }
 }
 
-/// The rows of a stream that hold only replayed dead letters. Kept in memory only, for the newest
-/// replays.
+/// Rows that hold only replayed dead letters. Only in memory, for the newest replays.
 struct ReplayedRows {
     static let rangesMax = 16
 
@@ -234,7 +231,6 @@ struct QueuedPacket {
     let rowCount: Int
     /// Its weight in the bound of the queue.
     let bytes: Int
-    /// True if the packet may have been sent under its lane: before the last start, or in this
-    /// process before it was taken back.
+    /// True if the packet may have been sent under its lane, by this process or an earlier one.
     var wasHandedOver = false
 }

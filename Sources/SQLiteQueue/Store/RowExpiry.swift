@@ -2,8 +2,7 @@ import Queue
 import SQLite
 import System
 
-/// Finds rows and letters that are older than the operator allows, and drops the rows of streams
-/// and packets.
+/// Finds rows and letters that are too old, and drops the rows of streams and packets.
 final class RowExpiry: StorePart {
     let context: StoreContext
     private let ages: AgeBook
@@ -32,8 +31,7 @@ final class RowExpiry: StorePart {
 
     var isUnderWay: Bool { !expiring.isEmpty || !packetNumbers.isEmpty || letters.hasExpired }
 
-    /// Looks for streams and packets with rows that are older than the operator allows, unless some
-    /// are still in progress. It walks over all of them.
+    /// Walks over all streams and packets for rows that are too old, unless some are in progress.
     func look() {
         guard ages.knowsTime, expiring.isEmpty else { return }
         let time = now()
@@ -44,18 +42,16 @@ final class RowExpiry: StorePart {
         }
     }
 
-    /// The next packet with rows that are too old; nil at the end. It is not returned again before
-    /// the next look.
+    /// The next packet with rows that are too old, once in each look; nil at the end.
     func nextPacket() -> Int64? { packetNumbers.popLast() }
 
-    /// Drops such rows until none are left or the time is over, and counts them as expired. Returns
-    /// the logs by destination.
+    /// Drops such rows until the deadline, and counts them as expired, by destination.
     func expire(until deadline: Moment) throws(SQLiteError) -> [String: Int] {
         let time = now()
         var expired: [String: Int] = [:]
         while let stream = expiring.last, Moment.now < deadline {
-            // Its last row, and then the stream itself, may have left since. Then nothing else of
-            // it may be used.
+            // Its last row, and then the stream, may have left. Then nothing else of it may be
+            // used.
             guard !stream.waiting.isEmpty else {
                 expiring.removeLast()
                 continue
@@ -82,8 +78,8 @@ final class RowExpiry: StorePart {
         return oldest + ages.ageMax(of: packet.stream.destination) <= time
     }
 
-    /// Removes rows of a packet that are too old and counts them as expired. The others go out as a
-    /// new packet. Delivery must not hold the packet. Returns the number of removed logs.
+    /// Removes rows of a packet that are too old; the others go out as a new packet. Delivery must
+    /// not hold the packet. Returns the number of expired logs.
     func expire(packet number: Int64) throws(SQLiteError) -> Int {
         let time = now()
         guard let packet = packets[number], ages.knowsTime, isExpired(packet, time) else {
@@ -97,11 +93,7 @@ final class RowExpiry: StorePart {
             return isOld
         }
         guard old.logs > 0 else { return 0 }
-        stream.destination.change { ledger in
-            ledger.expired += Int64(old.logs)
-            ledger.queued -= Int64(old.logs)
-        }
-        stream.destination.volumes.expired += old.raw
+        stream.destination.count(old.logs, old.raw, .expired)
         try streams.rest(stream)
         return old.logs
     }

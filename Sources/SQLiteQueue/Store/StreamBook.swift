@@ -4,7 +4,7 @@ import System
 
 /// The streams, and the order in which their logs leave.
 ///
-/// With `fresh_first` a stream whose logs wait for long takes no more logs. Later logs go to a new
+/// With `fresh_first` a stream whose logs wait for long takes no more. Later logs go to a new
 /// stream of the same key, a generation, so some of them can leave before. Within a generation
 /// nothing is reordered. On disk a generation is an ordinary stream; of several with one key the
 /// newest takes the batches.
@@ -13,8 +13,8 @@ final class StreamBook: StorePart {
     private let ages: AgeBook
     private let weight: QueueWeight
     private let destinations: DestinationBook
-    /// The newest stream of each key, which refers to the earlier ones. `earlierStreams` is the
-    /// number of these.
+    /// The newest stream of each key, which refers to the earlier ones, counted by
+    /// `earlierStreams`.
     private var streams: [StreamKey: QueuedStream] = [:]
     private var earlierStreams = 0
     /// The number of streams that are not empty.
@@ -46,20 +46,20 @@ final class StreamBook: StorePart {
     /// The stream that takes batches of the key. Nil if a new one is needed.
     func taker(
         of key: StreamKey,
-        by maker: StreamShares.Maker,
+        by origin: StreamShares.Origin,
         _ time: WallTime
     ) -> QueuedStream? {
-        guard let newest = streams[key], !newest.isRenamed, !isOver(newest, by: maker, time) else {
+        guard let newest = streams[key], !newest.isRenamed, !isOver(newest, by: origin, time) else {
             return nil
         }
         return newest
     }
 
-    /// True if later logs should not wait for the logs of the stream. A stream with at most one
-    /// packet leaves at once. While nothing leaves at all, there is no order to choose.
+    /// True if later logs should not wait for the stream's. A stream with at most one packet leaves
+    /// at once, and while nothing leaves at all there is no order to choose.
     private func isOver(
         _ stream: QueuedStream,
-        by maker: StreamShares.Maker,
+        by origin: StreamShares.Origin,
         _ time: WallTime
     ) -> Bool {
         let outlet = stream.outlet
@@ -68,20 +68,19 @@ final class StreamBook: StorePart {
             time - last < QueuedOutlet.freshAge
         else { return false }
         // Each generation weighs as a stream of its own and must not take another key's place.
-        guard shares.hasAmpleRoom(outlet.name.destination, maker) else { return false }
+        guard shares.hasAmpleRoom(outlet.name.destination, origin) else { return false }
         var count = 0
         for _ in sequence(first: stream, next: \.earlier) { count += 1 }
         return count < Self.generationsMax
     }
 
-    /// The stream that takes batches of the key. Makes a new one if there is none or its logs have
-    /// waited too long.
+    /// The stream that takes batches of the key: a new one if its logs have waited too long.
     func obtain(
         _ key: StreamKey,
-        by maker: StreamShares.Maker,
+        by origin: StreamShares.Origin,
         _ time: WallTime
     ) throws(SQLiteError) -> QueuedStream {
-        if let known = taker(of: key, by: maker, time) { return known }
+        if let known = taker(of: key, by: origin, time) { return known }
         try database.write()
         let record = StreamRecord(
             id: try context.takeNumber(),
@@ -104,9 +103,8 @@ final class StreamBook: StorePart {
         if stream.earlier != nil { earlierStreams += 1 }
     }
 
-    /// Schedules the next generation of the key after this one became empty. Only the eldest
-    /// generation with waiting rows is in the line of the backlog, so a key has one turn, however
-    /// many generations it has, and leaves in order.
+    /// Schedules the next generation after this one became empty. Only the eldest with waiting rows
+    /// is in the backlog's line, so a key has one turn and leaves in order.
     func scheduleNext(after stream: QueuedStream, _ time: WallTime) {
         guard earlierStreams > 0, stream.waiting.isEmpty, let newest = streams[stream.key] else {
             return
@@ -138,10 +136,10 @@ final class StreamBook: StorePart {
 
     // MARK: - Streams that are not empty
 
-    func wake(_ stream: QueuedStream, by maker: StreamShares.Maker) {
+    func wake(_ stream: QueuedStream, by origin: StreamShares.Origin) {
         guard !stream.isBusy else { return }
-        stream.maker = maker
-        shares.take(stream.outlet.name.destination, maker)
+        stream.origin = origin
+        shares.take(stream.outlet.name.destination, origin)
         busyCount += 1
         let outlet = stream.outlet
         outlet.busyStreams += 1
@@ -152,8 +150,8 @@ final class StreamBook: StorePart {
     }
 
     func sleep(_ stream: QueuedStream) {
-        guard let maker = stream.maker.take() else { return }
-        shares.giveBack(stream.outlet.name.destination, maker)
+        guard let origin = stream.origin.take() else { return }
+        shares.giveBack(stream.outlet.name.destination, origin)
         busyCount -= 1
         let outlet = stream.outlet
         outlet.busyStreams -= 1
@@ -163,11 +161,10 @@ final class StreamBook: StorePart {
         weight.weigh(stream.destination, bytes: -stream.cost)
     }
 
-    /// Takes the share of a stream that does not exist yet, to find places for all streams that a
-    /// request needs. Returns the reason if there is none.
-    func takeShare(_ destination: String, _ maker: StreamShares.Maker) -> QueueAdmission? {
-        defer { shares.take(destination, maker) }
-        return switch shares.shortage(destination, maker) {
+    /// Takes the share of a stream to come, to find places for all that a request needs.
+    func takeShare(_ destination: String, _ origin: StreamShares.Origin) -> QueueAdmission? {
+        defer { shares.take(destination, origin) }
+        return switch shares.shortage(destination, origin) {
         case .queue: .tooManyStreams
         case .destination: .tooManyStreamsOfDestination
         case .sender: .tooManyStreamsOfSender
@@ -175,21 +172,20 @@ final class StreamBook: StorePart {
         }
     }
 
-    func giveShareBack(_ destination: String, _ maker: StreamShares.Maker) {
-        shares.giveBack(destination, maker)
+    func giveShareBack(_ destination: String, _ origin: StreamShares.Origin) {
+        shares.giveBack(destination, origin)
     }
 
     func changeShares(to bounds: StreamShares.Bounds) { shares.change(to: bounds) }
 
     // MARK: - Empty streams
 
-    /// Files a stream that may have become empty, and removes the streams that were empty longest.
-    /// So a fleet whose devices come and go leaves nothing behind.
+    /// Files a stream that may have become empty, and removes the longest empty ones: a fleet whose
+    /// devices come and go leaves nothing behind.
     func rest(_ stream: QueuedStream) throws(SQLiteError) {
         if stream.isEmpty { sleep(stream) }
         if stream.isEmpty, let newest = streams[stream.key] {
-            // An earlier generation takes no more logs, and the newest one may have waited for its
-            // end.
+            // An earlier generation takes no more logs. The newest may have waited for its end.
             if newest !== stream { try remove(stream) }
             if newest.isEmpty, newest.earlier == nil { lineUp(newest) }
         }
@@ -229,8 +225,8 @@ final class StreamBook: StorePart {
         }
     }
 
-    /// Lets all waiting logs of the destination be sealed now, oldest first. That is also the order
-    /// on the disk; in any other order each packet would touch other pages.
+    /// Lets all waiting logs of the destination be sealed, oldest first, as on the disk: in any
+    /// other order each packet would touch other pages.
     func flush(_ name: String) {
         guard let destination = destinations[name] else { return }
         let waiting =

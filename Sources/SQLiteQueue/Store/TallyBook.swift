@@ -19,8 +19,7 @@ final class TallyBook: StorePart {
         isStale = true
     }
 
-    /// Reads the sums and makes them agree with the sum of the ledgers. Returns both numbers of
-    /// copies if they did not agree.
+    /// Makes the sums agree with the ledgers. Returns both numbers of copies if they did not.
     func recover(_ ledgers: Ledger) throws(SQLiteError) -> (counted: Int, found: Int)? {
         let stored = try database.intake.sums()
         sums = stored ?? IntakeTally()

@@ -2,8 +2,7 @@ import Logs
 import Queue
 import System
 
-/// Removes logs from rows that became too old for SLS while they waited, or that are too far ahead
-/// of it.
+/// Removes logs that SLS refuses for their time: too old while they waited, or too far ahead.
 struct TimeSieve {
     private let times: ClosedRange<Int64>
     private let policy: LatePolicy

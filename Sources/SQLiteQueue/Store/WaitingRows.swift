@@ -2,8 +2,7 @@ import Queue
 import SQLite
 import System
 
-/// The rows that wait in streams. Adds rows of batches, and removes rows that leave before they are
-/// sealed.
+/// The rows that wait in streams: rows of batches come, and some leave before they are sealed.
 final class WaitingRows: StorePart {
     let context: StoreContext
     private let ages: AgeBook
@@ -28,8 +27,7 @@ final class WaitingRows: StorePart {
     ) throws(SQLiteError) -> Int64 {
         let (block, logs) = (packed.block, packed.logs)
         let row = RowRecord(
-            // A row takes a number for each log, so that a part of the row can become a row at its
-            // place: see `halve`.
+            // A number for each log: a part of the row can become a row at its place, see `halve`.
             id: try context.takeNumbers(max(logs, 1)),
             logs: logs,
             raw: block.rawBytes,
@@ -54,8 +52,8 @@ final class WaitingRows: StorePart {
         return row.id
     }
 
-    /// Removes waiting rows from the stream's front while `isDue` returns true, at most `left`, and
-    /// counts them as expired. Returns the number of their logs.
+    /// Removes rows from the stream's front while `isDue` returns true, at most `left`, and counts
+    /// them as expired. Returns the number of their logs.
     func drop(
         from stream: QueuedStream,
         _ left: inout Int,
@@ -82,11 +80,7 @@ final class WaitingRows: StorePart {
         left -= gone.count
         for row in gone { context.note(row, of: stream, .expired) }
         let (logs, raw) = try remove(gone, of: stream)
-        stream.destination.change { ledger in
-            ledger.expired += Int64(logs)
-            ledger.queued -= Int64(logs)
-        }
-        stream.destination.volumes.expired += raw
+        stream.destination.count(logs, raw, .expired)
         try streams.rest(stream)
         return logs
     }
@@ -115,5 +109,46 @@ final class WaitingRows: StorePart {
         )
         streams.scheduleNext(after: stream, now())
         return (logs, raw)
+    }
+}
+
+/// Recently stored payloads, so that a packet that is sealed soon need not be read from the disk.
+/// Bounded: the oldest leave first, such as those of a destination that asks for nothing.
+final class RecentPayloads {
+    private let bytesMax: Int
+    private var blocks: [Int64: StoredBlock] = [:]
+    private var order = Fifo<Int64>()
+    private(set) var bytes = 0
+
+    init(bytesMax: Int) {
+        self.bytesMax = bytesMax
+    }
+
+    func keep(_ block: StoredBlock, row: Int64) {
+        blocks[row] = block
+        order.append(row)
+        bytes += block.compressed.count
+        while bytes > bytesMax, let oldest = order.popFirst() { remove(oldest) }
+        // Rows that were handed over are still in the order, which would grow behind a waiting row.
+        if order.count > 2 * blocks.count + 1024 {
+            var live = Fifo<Int64>()
+            while let row = order.popFirst() {
+                if blocks[row] != nil { live.append(row) }
+            }
+            order = live
+        }
+    }
+
+    /// Takes the rows' payloads out. Nil unless all of them are here.
+    func take(_ rows: [Int64]) -> [StoredBlock]? {
+        let taken = rows.compactMap { remove($0) }
+        return taken.count == rows.count ? taken : nil
+    }
+
+    @discardableResult
+    func remove(_ row: Int64) -> StoredBlock? {
+        guard let block = blocks.removeValue(forKey: row) else { return nil }
+        bytes -= block.compressed.count
+        return block
     }
 }

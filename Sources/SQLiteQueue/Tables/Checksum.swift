@@ -1,10 +1,11 @@
+import SQLite
+
 /// A 64-bit checksum of a row: its payload and the numbers that identify its owner.
 ///
 /// Both halves of a step (xor with the word, multiplication by an odd number) are reversible, so
 /// damage within one 8-byte word always changes the result. Any other damage escapes once in 2^64.
-/// The checksum runs at several GB/s, ten times the speed of a disk or LZ4. A cryptographic digest
-/// would defend against an attacker who can rewrite the file, but that attacker could rewrite the
-/// digest too.
+/// It runs at several GB/s, ten times the speed of a disk or LZ4. Someone who can rewrite the file
+/// could rewrite a cryptographic digest too.
 struct Checksum {
     private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
 
@@ -32,9 +33,7 @@ struct Checksum {
     mutating func add(_ bytes: [UInt8]) {
         bytes.withUnsafeBytes { add($0) }
     }
-}
 
-extension Checksum {
     /// The value of the column `checksum`. It covers every count of replays but 0.
     static func of(
         _ payload: [UInt8],
@@ -51,5 +50,26 @@ extension Checksum {
         payload.withUnsafeBytes { checksum.add($0) }
         if replays != 0 { checksum.add(UInt64(bitPattern: Int64(replays))) }
         return Int64(bitPattern: checksum.value)
+    }
+}
+
+/// The greatest plausible numbers. Only payloads have checksums, so a check of the size finds a
+/// damaged number before it is used. Plausible numbers are too small to overflow a sum.
+enum Plausible {
+    /// Numbers, pack counters, sums of a destination. A million a second reach 2^53 in 285 years.
+    static let counts: ClosedRange<Int64> = 0...(1 << 53)
+    static let ids: ClosedRange<Int64> = 1...(1 << 53)
+    /// Numbers of one row: SQLite and LZ4 hold no larger payloads.
+    static let rowCounts: ClosedRange<Int64> = 0...(1 << 31)
+}
+
+extension Statement {
+    /// The column's number. Throws if it is not in `range`, which means that the disk changed it.
+    func integer(_ column: CInt, in range: ClosedRange<Int64>) throws(SQLiteError) -> Int64 {
+        let value = integer(column)
+        guard range.contains(value) else {
+            throw .damage("column \(column) cannot be \(value) in: \(sql)")
+        }
+        return value
     }
 }

@@ -23,31 +23,30 @@ struct DatabaseCopy {
         return Int(max(0, pages - free) * size) + 1 << 20
     }
 
-    /// Writes the draft, readable only by its owner. SQLite reads in one transaction and holds no
-    /// more than a cache in memory. Another connection may write meanwhile.
+    /// Throws `full` if the file system has no room for a copy.
+    func checkRoom(for connection: Connection) throws(SQLiteError) {
+        let bytes = try Self.bytes(connection)
+        let free = DiskSpace.free(in: DataDirectory.parent(of: path))
+        guard free < bytes else { return }
+        throw .full(.unsuitable("a copy takes \(bytes) bytes, and \(free) are free"))
+    }
+
+    /// Writes the draft in one transaction, with a cache in memory. Others may write meanwhile.
     func write(_ connection: Connection) throws(SQLiteError) {
-        let draft = draft
-        do throws(SystemError) {
-            _ = OwnedDescriptor(
-                taking: try system("open") {
-                    open(draft, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
-                }
-            )
-        } catch {
-            throw .system(error, draft)
+        try withSystemErrors(of: draft) { () throws(SystemError) in
+            _ = try OwnedDescriptor(opening: draft, O_CREAT | O_EXCL | O_WRONLY)
         }
         do throws(SQLiteError) {
             let copy = try connection.prepare("VACUUM INTO ?")
             copy.bind(1, draft)
             try copy.run()
-            try Self.sync(draft)
+            try syncDraft()
         } catch {
             discard()
             throw error
         }
     }
 
-    /// Syncs a draft that was changed after `write`.
     func syncDraft() throws(SQLiteError) { try Self.sync(draft) }
 
     /// Removes the draft, including one that an earlier process left.
@@ -57,7 +56,6 @@ struct DatabaseCopy {
 
     /// Gives the copy its name and replaces an earlier one.
     func publish() throws(SQLiteError) {
-        let (draft, path) = (draft, path)
         do throws(SystemError) {
             _ = try system("rename") { rename(draft, path) }
         } catch {
@@ -69,7 +67,6 @@ struct DatabaseCopy {
 
     /// Gives the copy its name, unless something already has that name.
     func publishIfAbsent() throws(SQLiteError) {
-        let (draft, path) = (draft, path)
         do throws(SystemError) {
             // A rename would replace an existing file. Not every file system has links.
             _ = try system("link") { link(draft, path) }
@@ -83,16 +80,8 @@ struct DatabaseCopy {
         try Self.sync(DataDirectory.parent(of: path))
     }
 
-    /// Syncs the directory: SQLite leaves that to its caller.
+    /// SQLite leaves the sync of the directory to its caller.
     private static func sync(_ path: String) throws(SQLiteError) {
-        do throws(SystemError) {
-            let file = OwnedDescriptor(
-                taking: try system("open") { open(path, O_RDONLY | O_CLOEXEC) }
-            )
-            let number = file.number
-            _ = try system("fsync") { fsync(number) }
-        } catch {
-            throw .system(error, path)
-        }
+        try withSystemErrors(of: path) { () throws(SystemError) in try syncFile(path) }
     }
 }

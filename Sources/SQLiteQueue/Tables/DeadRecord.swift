@@ -89,11 +89,9 @@ struct DeadRecord {
         if replays != 0 { checksum.add(UInt64(bitPattern: Int64(replays))) }
         return Int64(bitPattern: checksum.value)
     }
-}
 
-// MARK: - From the current row of a statement that has `columns`
+    // MARK: - From the current row of a statement that has `columns`
 
-extension DeadRecord {
     /// The payload comes last, so that the other columns never lie on its overflow pages.
     static let columns = """
         id, destination, logstore, trailer, received, died, status, code, message, request_id,
@@ -127,5 +125,43 @@ extension DeadRecord {
         guard payload.count < raw else { return EncodedLogs(bytes: payload, count: 1) }
         guard let bytes = try? LZ4.decompress(payload, rawBytes: raw) else { return nil }
         return EncodedLogs(bytes: bytes, count: 1)
+    }
+}
+
+/// A dead letter that was read back.
+struct StoredLetter {
+    let record: DeadRecord
+    /// True if all of it is what was stored.
+    let isIntact: Bool
+
+    init(_ row: Statement) {
+        record = DeadRecord(row)
+        let cost = row.integer(11)
+        isIntact = record.checksum == row.integer(12) && Int64(record.cost) == cost
+        // A letter that changed on the disk no longer tells its cost. The stored cost does.
+        self.cost = Plausible.rowCounts.contains(cost) ? Int(cost) : record.cost
+    }
+
+    /// The cost that the bounds counted for it.
+    let cost: Int
+    /// Its memory when it is read and decompressed.
+    var bytes: Int { cost + (isIntact ? record.raw : 0) }
+
+    /// The log's bytes before compression, if they are known.
+    var raw: Int { isIntact ? record.raw : record.payload.count }
+
+    var log: EncodedLogs? { isIntact ? record.log : nil }
+
+    func letter(of shard: Shard) -> DeadLetter {
+        DeadLetter(
+            id: shard.letterID(record.id),
+            stream: record.stream,
+            received: record.received,
+            died: record.died,
+            reason: record.reason,
+            replays: record.replays,
+            cost: cost,
+            log: log
+        )
     }
 }

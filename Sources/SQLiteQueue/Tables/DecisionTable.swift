@@ -21,39 +21,35 @@ final class DecisionTable {
     private let trimLooks: Statement
     private let newest: Statement
 
-    init(
-        _ connection: Connection,
-        _ transaction: WriteTransaction
-    ) throws(SQLiteError) {
+    init(_ transaction: WriteTransaction) throws(SQLiteError) {
         self.transaction = transaction
-        save = try connection.prepare("INSERT OR REPLACE INTO decisions VALUES (?, ?)")
-        remove = try connection.prepare("DELETE FROM decisions WHERE name = ?")
-        count = try connection.prepare("SELECT count(*) FROM decisions")
-        isKept = try connection.prepare("SELECT EXISTS (SELECT 1 FROM decisions WHERE name = ?)")
-        all = try connection.prepare("SELECT * FROM decisions LIMIT \(Decision.settingsMax)")
-        addEntry = try connection.prepare(
+        save = try transaction.prepare("INSERT OR REPLACE INTO decisions VALUES (?, ?)")
+        remove = try transaction.prepare("DELETE FROM decisions WHERE name = ?")
+        count = try transaction.prepare("SELECT count(*) FROM decisions")
+        isKept = try transaction.prepare("SELECT EXISTS (SELECT 1 FROM decisions WHERE name = ?)")
+        all = try transaction.prepare("SELECT * FROM decisions LIMIT \(Decision.settingsMax)")
+        addEntry = try transaction.prepare(
             "INSERT OR REPLACE INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
         )
-        trim = try connection.prepare(
+        trim = try transaction.prepare(
             """
             DELETE FROM audit WHERE id IN
                 (SELECT id FROM audit ORDER BY id DESC LIMIT 100 OFFSET \(Self.entriesMax))
             """
         )
-        trimLooks = try connection.prepare(
+        trimLooks = try transaction.prepare(
             """
             DELETE FROM audit WHERE id IN
                 (SELECT id FROM audit WHERE action IN (\(AuditEntry.looks.map { "'\($0)'" }.joined(separator: ", ")))
                 ORDER BY id DESC LIMIT 100 OFFSET \(Self.looksMax))
             """
         )
-        newest = try connection.prepare(
+        newest = try transaction.prepare(
             "SELECT * FROM audit WHERE id < ? ORDER BY id DESC LIMIT ?"
         )
     }
 
-    /// True if the number of settings stays within its bound. A stored setting can always change,
-    /// and removals of a decision make room for its additions.
+    /// A stored setting can always change, and removals of a decision make room for its additions.
     func hasRoom(for decision: Decision) throws(SQLiteError) -> Bool {
         var growth = 0
         for name in decision.settings.keys { growth += try keeps(name) ? 0 : 1 }
@@ -70,16 +66,14 @@ final class DecisionTable {
     }
 
     func set(_ name: String, to value: [UInt8]) throws(SQLiteError) {
-        transaction.require()
         save.bind(1, name)
         save.bind(2, value)
-        try save.run()
+        try transaction.run(save)
     }
 
     func reset(_ name: String) throws(SQLiteError) {
-        transaction.require()
         remove.bind(1, name)
-        try remove.run()
+        try transaction.run(remove)
     }
 
     func settings() throws(SQLiteError) -> [String: [UInt8]] {
@@ -93,13 +87,12 @@ final class DecisionTable {
         let texts = [
             entry.actor, entry.address, entry.action, entry.subject, entry.before, entry.after,
         ]
-        transaction.require()
         addEntry.bind(1, record.id)
         addEntry.bind(2, record.time.nanoseconds)
         for (index, text) in texts.enumerated() {
             addEntry.bind(CInt(3 + index), text.prefix(bytes: AuditEntry.textBytesMax))
         }
-        try addEntry.run()
+        try transaction.run(addEntry)
         try trim.run()
         // It reads the whole log, but few looks of a token are recorded.
         if entry.isLook { try trimLooks.run() }

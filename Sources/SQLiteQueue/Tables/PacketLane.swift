@@ -44,9 +44,8 @@ extension PacketLane {
 
 /// A point of SLS's hash range. It belongs to one shard, and logs sent under one key stay in order.
 ///
-/// The range has as many equal parts as an outlet has keys, and each part has one key at a random
-/// place. So the outlet's shards share the load, whatever their number, and no two outlets or
-/// processes use the same point.
+/// The range has as many equal parts as an outlet has keys, each with one key at a random place. So
+/// the outlet's shards share the load, and no two outlets or processes use the same point.
 struct LaneKey: Hashable {
     let value: UInt128
 

@@ -1,3 +1,4 @@
+import CommitLog
 import Glibc
 import Queue
 import SQLite
@@ -58,5 +59,44 @@ extension QueueError {
                 "the commit log cannot be reached; the queue tries again: \(error)."
             )
         }
+    }
+}
+
+/// The errors of the body name the path.
+func withSQLiteErrors<Value: ~Copyable>(
+    of path: String,
+    _ body: () throws(SQLiteError) -> Value
+) throws(QueueError) -> Value {
+    do throws(SQLiteError) {
+        return try body()
+    } catch {
+        throw QueueError(error, path: path)
+    }
+}
+
+/// Runs calls of a commit log.
+func withCommitLogErrors<Value>(
+    _ calls: () throws(CommitLogError) -> Value
+) throws(SQLiteError) -> Value {
+    do throws(CommitLogError) {
+        return try calls()
+    } catch {
+        throw SQLiteError(error)
+    }
+}
+
+extension SQLiteError {
+    /// The log behind the database failed, and not the database.
+    init(_ error: CommitLogError) {
+        let kind: Kind =
+            switch error.kind {
+            case .fenced: .fenced
+            case .noRoom: .full
+            case .unreachable: .io
+            case .refused, .missing: .refused
+            case .damaged: .corrupt
+            case .newer: .newerSchema
+            }
+        self = .commitLog(kind, error.description)
     }
 }

@@ -1,7 +1,6 @@
 import SQLite
 
-/// The tables as a list of migrations. A released migration never changes; a change of the schema
-/// is one more migration.
+/// The tables as a list of migrations. A released migration never changes; a change is one more.
 enum QueueSchema {
     static let migrations = [
         """
@@ -137,8 +136,8 @@ enum QueueSchema {
     /// "SLUC". It lets `file` and the gateway recognise the database.
     static let applicationID = 0x534C_5543
 
-    /// Migrates a database of version `found` to this version. One transaction runs all steps, so a
-    /// crash leaves either this version or the one before, of which there is a copy.
+    /// Migrates a database of version `found`. One transaction runs all steps, so a crash leaves
+    /// either this version or the one before, of which there is a copy.
     static func migrate(
         _ connection: Connection,
         from found: Int,
@@ -151,8 +150,20 @@ enum QueueSchema {
         try connection.execute("PRAGMA user_version = \(steps.count); COMMIT")
     }
 
-    /// Throws if a column of this version is missing or has changed. SQLite's statements would fail
-    /// with an error that does not look like damage, or a text would be stored as a number.
+    /// The version of a queue's database. Throws if it is none, or of a newer version.
+    static func version(of connection: Connection) throws(SQLiteError) -> Int {
+        let version = Int(try connection.integer("PRAGMA user_version"))
+        guard version <= migrations.count else {
+            throw .newerSchema(version, known: migrations.count)
+        }
+        guard try connection.integer("PRAGMA application_id") == applicationID, version > 0 else {
+            throw .damage("the file is not a Sluice queue")
+        }
+        return version
+    }
+
+    /// Throws if a column of this version is missing or has changed: SQLite's error would not look
+    /// like damage, or a text would be stored as a number.
     static func expectColumns(
         of version: Int,
         _ steps: [String] = migrations,

@@ -2,6 +2,38 @@ import Queue
 import SQLite
 import System
 
+/// A remembered request as it is stored.
+struct RepeatRecord {
+    let number: Int64
+    let identity: BatchIdentity
+    let received: WallTime
+}
+
+extension RepeatRecord {
+    static let digestBytes = 16
+
+    /// Takes the columns number, digest, received, logs, receipt. Throws if it is no request of
+    /// ours: its repetition counts as a new one, and no damaged receipt gets into an answer.
+    init(_ row: Statement) throws(SQLiteError) {
+        number = try row.integer(0, in: Plausible.ids)
+        identity = BatchIdentity(
+            digest: row.bytes(1),
+            receipt: row.bytes(4),
+            logs: Int(try row.integer(3, in: Plausible.counts))
+        )
+        received = WallTime(nanoseconds: max(0, row.integer(2)))
+        let isText = identity.receipt.allSatisfy { (0x21...0x7E).contains($0) }
+        guard identity.digest.count == Self.digestBytes, isText else {
+            throw .damage("request \(number) is not as it was remembered")
+        }
+    }
+}
+
+extension BatchIdentity {
+    /// The cost on disk, with the row's numbers and the ends of pages.
+    var cost: Int { digest.count + receipt.count + 64 }
+}
+
 /// The table of remembered requests: one prepared statement for each operation, no decisions.
 final class RepeatTable {
     private let transaction: WriteTransaction
@@ -11,26 +43,22 @@ final class RepeatTable {
     private let removeOldest: Statement
     private let removeOne: Statement
 
-    init(
-        _ connection: Connection,
-        _ transaction: WriteTransaction
-    ) throws(SQLiteError) {
+    init(_ transaction: WriteTransaction) throws(SQLiteError) {
         self.transaction = transaction
-        addOne = try connection.prepare("INSERT INTO repeats VALUES (?, ?, ?, ?, ?)")
-        one = try connection.prepare("SELECT * FROM repeats WHERE number = ?")
-        oldestFirst = try connection.prepare("SELECT * FROM repeats ORDER BY number LIMIT ?")
-        removeOldest = try connection.prepare("DELETE FROM repeats WHERE number <= ?")
-        removeOne = try connection.prepare("DELETE FROM repeats WHERE number = ? RETURNING digest")
+        addOne = try transaction.prepare("INSERT INTO repeats VALUES (?, ?, ?, ?, ?)")
+        one = try transaction.prepare("SELECT * FROM repeats WHERE number = ?")
+        oldestFirst = try transaction.prepare("SELECT * FROM repeats ORDER BY number LIMIT ?")
+        removeOldest = try transaction.prepare("DELETE FROM repeats WHERE number <= ?")
+        removeOne = try transaction.prepare("DELETE FROM repeats WHERE number = ? RETURNING digest")
     }
 
     func add(_ record: RepeatRecord) throws(SQLiteError) {
-        transaction.require()
         addOne.bind(1, record.number)
         addOne.bind(2, record.identity.digest)
         addOne.bind(3, record.received.nanoseconds)
         addOne.bind(4, Int64(record.identity.logs))
         addOne.bind(5, record.identity.receipt)
-        try addOne.run()
+        try transaction.run(addOne)
     }
 
     /// The request of this number. Nil if its row is implausible.
@@ -53,9 +81,8 @@ final class RepeatTable {
     }
 
     func remove(through number: Int64) throws(SQLiteError) {
-        transaction.require()
         removeOldest.bind(1, number)
-        try removeOldest.run()
+        try transaction.run(removeOldest)
     }
 
     /// Removes one request and returns its digest. Nil if it is not there.

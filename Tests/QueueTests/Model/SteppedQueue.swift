@@ -47,13 +47,13 @@ final class SteppedQueue {
     private func begin() throws {
         configuration.commitLog = log
         log?.plan((0..<200).map { _ in randomFault() })
-        let door = try QueueHandle(configuration)
+        let handle = try QueueHandle(configuration)
         let queueClock = QueueClock { [clock, saboteur] in
             saboteur.look()
             return clock.now
         }
-        let owner = try QueueOwner(configuration, door, queueClock, .silent)
-        let store = DurableQueue(door)
+        let owner = try QueueOwner(configuration, handle, queueClock, .silent)
+        let store = DurableQueue(handle)
         life = (owner, store)
         saboteur.owner = owner
         store.deliver { [arrived] packets in arrived.withLock { $0 += packets } }
@@ -75,7 +75,7 @@ final class SteppedQueue {
 
     var now: WallTime { clock.now }
 
-    /// The store behind the door, which is there between turns.
+    /// The store behind the handle, which is there between turns.
     func opened() throws(ModelFailure) -> OpenStore {
         guard let store = owner.store else { throw ModelFailure("the store is closed") }
         return store
