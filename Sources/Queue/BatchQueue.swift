@@ -79,9 +79,7 @@ package struct BatchIdentity: Sendable, Equatable {
 
 package enum QueueAdmission: UInt8, Sendable {
     case open
-    /// The configured bound in bytes is reached.
     case full
-    /// The destination's own bound in bytes is reached.
     case destinationFull
     /// The destination has logs of as many logstores in the queue as it may.
     case tooManyLogstores
@@ -89,7 +87,6 @@ package enum QueueAdmission: UInt8, Sendable {
     case tooManyStreams
     /// The destination has used up its share of the streams.
     case tooManyStreamsOfDestination
-    /// The sender has used up its share of the streams.
     case tooManyStreamsOfSender
     /// The file system has less free space than the queue must leave.
     case diskFull
@@ -117,7 +114,6 @@ package enum AppendOutcome: Equatable, Sendable {
 
 /// Logs that may share one LogGroup.
 package struct StreamKey: Hashable, Sendable {
-    /// The destination's name in the configuration.
     package let destination: String
     package let logstore: String
     package let trailer: GroupTrailer
@@ -155,7 +151,6 @@ package struct Batch: Sendable {
 
     package var stream: StreamKey
     package let logs: EncodedLogs
-    /// Logs that become dead letters at once.
     package let dead: [Dead]
     /// Further logs that were accepted and that a policy dropped. They count as discarded.
     package let dropped: Int
@@ -184,7 +179,6 @@ package struct Batch: Sendable {
         self.isRequired = isRequired
     }
 
-    /// The number of all its logs: for the queue, dead and dropped.
     package var allLogs: Int { dead.reduce(logs.count + dropped) { $0 + $1.logs.count } }
 }
 

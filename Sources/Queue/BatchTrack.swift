@@ -17,12 +17,10 @@ package final class BatchTrack: Sendable {
         }
     }
 
-    /// Where the logs went.
     package struct News: Sendable {
         package var places: [Place] = []
         /// The dead letters that some of them became at once.
         package var letters: [Int64] = []
-        /// The number of logs that a policy dropped.
         package var dropped = 0
         /// The number of logs that an optional destination had no room for.
         package var skipped = 0
@@ -45,7 +43,6 @@ package final class BatchTrack: Sendable {
 
     package func add(skipped logs: Int) { news.withLock { $0.skipped += logs } }
 
-    /// Returns the news since the last call.
     package func takeNews() -> News {
         news.withLock { news in
             defer { news = News() }

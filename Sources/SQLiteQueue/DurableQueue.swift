@@ -25,7 +25,6 @@ package final class DurableQueue: Sendable {
         try self.init(configuration, journal: journal, clock: .started())
     }
 
-    /// Tests use a clock of their own.
     init(
         _ configuration: QueueConfiguration,
         journal: Journal,
@@ -68,14 +67,12 @@ package final class DurableQueue: Sendable {
 
     deinit { close() }
 
-
-    /// What a queue is to the fleet of shards that it belongs to. Answers come on the queue's
-    /// thread.
+    // What a queue is to the fleet of shards that it belongs to. Answers come on the queue's
+    // thread.
 
     /// The shard that absorbs this one; nil: none does.
     package var cededTo: String? { handle.absorptionState.withLock { $0.cededTo } }
 
-    /// Another gateway has the shard now.
     package var isLost: Bool { handle.status.withLock { $0.problem?.kind == .fenced } }
 
     /// The shards that this one absorbs, and how far that is.

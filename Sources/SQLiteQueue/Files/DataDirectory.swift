@@ -118,7 +118,6 @@ struct DataDirectory {
         _ = line.withUnsafeBytes { write(file.number, $0.baseAddress, $0.count) }
     }
 
-    /// The names in the directory.
     var names: [String] { fileNames(in: path) }
 
     /// The name of a file in the directory, without its path.
@@ -150,7 +149,6 @@ extension OwnedDescriptor {
     }
 }
 
-/// Syncs a file or a directory.
 func syncFile(_ path: String) throws(SystemError) {
     let file = try OwnedDescriptor(opening: path, O_RDONLY)
     _ = try system("fsync") { fsync(file.number) }
@@ -173,7 +171,6 @@ func fileSize(_ path: String) -> Int? {
     return stat(path, &about) == 0 ? Int(about.st_size) : nil
 }
 
-/// The files that SQLite puts beside a database.
 enum SQLiteCompanions {
     /// The missing files of these. A caller that opens the database alone removes them afterwards.
     static func missing(of database: String) -> [String] {
@@ -181,7 +178,6 @@ enum SQLiteCompanions {
     }
 }
 
-/// The free space of the queue's file system.
 struct DiskSpace {
     private let path: String
     /// A smaller size of the disk for the directory. Tests use it to make disks small.
@@ -193,7 +189,6 @@ struct DiskSpace {
         self.bytesMax = bytesMax
     }
 
-    /// The free bytes of a directory's file system.
     static func free(in path: String) -> Int {
         var space = DiskSpace(path)
         space.look()

@@ -2,21 +2,16 @@ import Glibc
 package import Queue
 import System
 
-/// Keeps a second process off a directory as long as this is there.
+/// Keeps a second process off a directory as long as this is there. The kernel releases it when the
+/// process ends.
 package final class DirectoryLock: Sendable {
-    private let file: LockFile
+    private let descriptor: OwnedDescriptor
 
-    /// Makes the directory if it is missing.
-    package init(_ path: String) throws(QueueError) {
+    package convenience init(_ path: String) throws(QueueError) {
         let directory = DataDirectory(path: path)
         try directory.create()
-        file = try LockFile(directory)
+        try self.init(directory)
     }
-}
-
-/// Keeps a second process off the directory. The kernel releases it when the process ends.
-struct LockFile: ~Copyable {
-    private let descriptor: OwnedDescriptor
 
     init(_ directory: DataDirectory) throws(QueueError) {
         let path = directory.lock

@@ -32,9 +32,9 @@ package enum Backup {
             throw QueueError(.directory, "\(path) is there already; name a file that is not.")
         }
         // Without a gateway none may start: the backup removes the files that SQLite leaves.
-        let lock: LockFile?
+        let lock: DirectoryLock?
         do throws(QueueError) {
-            lock = try LockFile(source)
+            lock = try DirectoryLock(source)
         } catch  where error.kind == .inUse {
             lock = nil
         }

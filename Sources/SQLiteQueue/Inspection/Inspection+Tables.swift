@@ -167,7 +167,6 @@ extension Inspection {
         }
     }
 
-    /// Counts the remembered requests.
     mutating func readRepeats() {
         read("*", of: "repeats", key: "number") { inspection, row in
             inspection.report.repeats += 1

@@ -1,7 +1,6 @@
 import Glibc
 package import Queue
 import SQLite
-import System
 
 /// Reads a queue's database completely, payloads included, and compares its parts. It neither
 /// writes nor checkpoints, and removes the files that SQLite created for it.
@@ -9,7 +8,6 @@ package struct Inspection {
     let connection: Connection
     let file: DamagedFile
     var report: InspectionReport
-    /// The destination and logstore of each stream, by stream id.
     var streams: [Int64: StreamKey] = [:]
     /// The packets of each stream, by stream id and in the order of their rows.
     var packets: [Int64: [PacketTally]] = [:]
@@ -39,9 +37,9 @@ package struct Inspection {
         return report
     }
 
-    private static func lock(_ directory: DataDirectory) throws(QueueError) -> LockFile {
+    private static func lock(_ directory: DataDirectory) throws(QueueError) -> DirectoryLock {
         do throws(QueueError) {
-            return try LockFile(directory)
+            return try DirectoryLock(directory)
         } catch  where error.kind == .inUse {
             throw QueueError(
                 .inUse,
@@ -141,7 +139,6 @@ package struct InspectionReport: Sendable, Equatable {
     package enum Fault: String, Sendable, CaseIterable {
         /// SQLite's check complains of pages or indexes.
         case structure
-        /// Parts of a table are unreadable.
         case unreadable
         case streams
         case packets
@@ -162,7 +159,6 @@ package struct InspectionReport: Sendable, Equatable {
     package let path: String
     package var schema = 0
     package var bytes = 0
-    /// Bytes of the log beside it.
     package var logBytes = 0
     package var streams = 0
     package var packets = 0

@@ -18,7 +18,7 @@ package struct StoredLogs: Equatable, Sendable {
     ) throws(QueueError) -> StoredLogs? {
         let directory = DataDirectory(path: directory, isScratch: isScratch)
         guard fileSize(directory.database) ?? 0 > 0 else { return nil }
-        let lock = try LockFile(directory)
+        let lock = try DirectoryLock(directory)
         let logs = try count(in: directory.database)
         _ = consume lock
         return logs

@@ -19,7 +19,6 @@ struct CommitLinger {
 
     /// A request this long after the last commit is committed at once. Zero: every request is.
     private let longest: Duration
-    /// Raw bytes that are enough for a commit.
     private let bytesEnough: Int
     private var lastCommit: Moment?
     /// Seven eighths of the last commit's requests: clients that pause must not hold up the others.
@@ -42,7 +41,6 @@ struct CommitLinger {
         if requests > 0 { expected = (requests * 7 + 7) / 8 }
     }
 
-    /// Decides about the requests that are here now.
     mutating func decide(requests: Int, bytes: Int, at now: Moment) -> Decision {
         let rest = lastCommit.map { longest - (now - $0) } ?? .zero
         guard rest > .zero else { return .commit(requests > 0 ? .alone : .otherWork) }

@@ -7,9 +7,7 @@ import System
 final class DatabaseSalvager {
     /// The attempts to copy more from a damaged database.
     private struct Attempts {
-        /// The earliest time of the next attempt.
         var next = Moment(nanoseconds: 0)
-        /// The number of consecutive attempts that a read error ended.
         var readFailures = 0
     }
 
@@ -27,7 +25,6 @@ final class DatabaseSalvager {
     private var areIndexesMended = false
     private(set) var counts = Counts()
 
-    /// Counts since the start.
     struct Counts {
         var salvages = 0
         var savedLogs = 0
@@ -80,7 +77,6 @@ final class DatabaseSalvager {
         return true
     }
 
-    /// Called after the database was opened.
     func opened() { areIndexesMended = false }
 
     // MARK: - A new database in the place of a damaged one
@@ -224,7 +220,6 @@ final class DatabaseSalvager {
     /// Tests do not wait for the next attempts.
     func resetAttempts() { attempts = [:] }
 
-    /// Returns the remainder afterwards.
     private func copy(
         _ remainder: Remainder,
         into saved: QueueDatabase,

@@ -58,7 +58,6 @@ struct DecisionWork {
         }
     }
 
-    /// Gives the answers after a commit.
     mutating func answer() {
         let answers = answers
         self.answers = []
@@ -66,7 +65,6 @@ struct DecisionWork {
         for answer in answers { answer() }
     }
 
-    /// Refuses all requests.
     mutating func refuse(_ reason: QueueAdmission) {
         let taken = taken
         answers = []

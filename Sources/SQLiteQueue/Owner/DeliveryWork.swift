@@ -6,15 +6,13 @@ import System
 final class DeliveryWork {
     let packets: PacketsInDelivery
     private var receiver: (@Sendable ([SealedPacket]) -> Void)?
-    private(set) var outlets = OutletAnnouncer()
+    var outlets = OutletAnnouncer()
     private(set) var returns = PacketReturns()
-    private(set) var isolations: Isolations
-    private(set) var discards: Discards
+    var isolations: Isolations
+    var discards: Discards
     /// Destinations to seal without waiting for size or age.
     private var flushes: [String] = []
-    /// Logs that leave in the current transaction without being delivered.
     var losses = TransactionLosses()
-    /// Packets that got another lane since the start.
     private(set) var relaneCount = 0
 
     init(_ recalls: Recalls, _ journal: Journal) {
@@ -40,15 +38,15 @@ final class DeliveryWork {
         case .ended(let number, let end):
             if end == .stored || packets.acceptReturn(number) { take(number, end, store) }
         case .unreadable(let number):
-            if packets.acceptReturn(number) { returns.addUnreadable(number) }
+            if packets.acceptReturn(number) { returns.unreadable.insert(number) }
         }
     }
 
     private func take(_ number: Int64, _ end: PacketEnd, _ store: OpenStore?) {
         switch end {
-        case .stored: returns.acknowledge(number)
-        case .recalled: returns.addRecalled(number)
-        case .relane: returns.relane(number)
+        case .stored: returns.acknowledged.append(number)
+        case .recalled: returns.recalled.insert(number)
+        case .relane: returns.relaned.insert(number)
         case .isolate(let reason): isolations.add(number, because: reason)
         case .discard(let reason): discards.add(number, because: reason)
         case .postpone:
@@ -77,11 +75,6 @@ final class DeliveryWork {
         try isolations.takeApart(in: here, &losses)
     }
 
-    func changeLanes(in store: OpenStore) throws(SQLiteError) {
-        try returns.changeLanes(in: store)
-    }
-
-    /// Seals the packets that delivery asks for.
     func seal(in store: OpenStore) throws(SQLiteError) -> [SealedPacket] {
         for name in flushes { store.streams.flush(name) }
         return receiver == nil ? [] : try store.handOver.packets(for: outlets.demand)
@@ -95,7 +88,7 @@ final class DeliveryWork {
         packets.takeBack(discards.settle())
         for packet in sealed {
             packets.handOver(packet)
-            outlets.met(packet.stream.outlet)
+            outlets.demand.meet(packet.stream.outlet)
             // A packet that was sealed before changes nothing else of its destination.
             store.destinations[packet.stream.destination]?.note()
         }
@@ -106,13 +99,6 @@ final class DeliveryWork {
         if !sealed.isEmpty { receiver?(sealed) }
     }
 
-    func announceChanges(in store: OpenStore) { outlets.announceChanges(in: store) }
-    func announceDiscards() { discards.announce() }
-
-    /// Called when no transaction can run.
-    func pause() { isolations.pause() }
-
-    /// Called after a store was opened.
     func opened(_ store: OpenStore) {
         isolations.tryAgain()
         outlets.compare(with: store)
@@ -153,19 +139,12 @@ final class DeliveryWork {
 
 /// Packets that delivery has given back, until a transaction has processed them.
 struct PacketReturns {
-    /// Packets that their destination has stored.
-    private(set) var acknowledged: [Int64] = []
-    /// Packets that delivery could not read.
-    private var unreadable: Set<Int64> = []
+    var acknowledged: [Int64] = []
+    var unreadable: Set<Int64> = []
     /// Packets that delivery knows to be recalled.
-    private var recalled: Set<Int64> = []
+    var recalled: Set<Int64> = []
     /// Packets whose sequence numbers SLS has seen.
-    private var relaned: Set<Int64> = []
-
-    mutating func acknowledge(_ number: Int64) { acknowledged.append(number) }
-    mutating func addUnreadable(_ number: Int64) { unreadable.insert(number) }
-    mutating func addRecalled(_ number: Int64) { recalled.insert(number) }
-    mutating func relane(_ number: Int64) { relaned.insert(number) }
+    var relaned: Set<Int64> = []
 
     /// Processes them in the current transaction, except for lanes.
     func apply(
@@ -221,7 +200,6 @@ extension TransactionLosses {
 struct TransactionLosses {
     private(set) var expired: [String: Int] = [:]
     private(set) var expiredLetters: [String: Int] = [:]
-    /// Packets whose rows changed on the disk.
     private(set) var damaged: [(packet: Int64, logs: Int)] = []
 
     mutating func note(expired logs: [String: Int]) { expired.merge(logs) { $0 + $1 } }
@@ -252,7 +230,6 @@ struct TransactionLosses {
 struct Discards {
     struct Sum: Equatable {
         var logs = 0
-        /// The reason of the last dropped packet.
         var last: DeathReason
     }
 
@@ -274,7 +251,6 @@ struct Discards {
 
     func sum(of destination: String) -> Sum? { sums[destination] }
 
-    /// Removes the packets in the current transaction.
     mutating func drop(in store: OpenStore) throws(SQLiteError) {
         dropped.removeAll()
         for (number, reason) in waiting {

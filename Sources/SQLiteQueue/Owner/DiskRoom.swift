@@ -1,5 +1,4 @@
 import SQLite
-import System
 
 /// The bytes that the queue may still store, by the free space of its disk.
 ///
@@ -19,10 +18,8 @@ final class DiskRoom {
         disk = DiskSpace(directory.path, bytesMax: diskBytes)
     }
 
-    /// The free bytes at the last look.
     var freeBytes: Int { disk.freeBytes }
 
-    /// Asks the file system for its free space.
     func look() -> Int {
         disk.look()
         return disk.freeBytes

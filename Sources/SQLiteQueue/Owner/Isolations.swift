@@ -23,7 +23,6 @@ struct Isolations {
     private var taken: Set<Int64> = []
     /// True if a transaction split as many packets as it may and more could be split.
     private(set) var hasMore = false
-    /// The number of packets split since the start.
     private(set) var doneCount = 0
     private var roomPause = JournalPause()
 
@@ -45,7 +44,6 @@ struct Isolations {
     /// True if the current transaction has measured the disk's room and used some of it.
     var hasUsedRoom: Bool { !taken.isEmpty }
 
-    /// The context of the isolations of one transaction.
     struct Context {
         let store: OpenStore
         let configuration: QueueConfiguration

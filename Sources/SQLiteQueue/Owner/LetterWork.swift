@@ -2,7 +2,6 @@ import Queue
 import SQLite
 import System
 
-/// An operator's change of dead letters.
 enum LetterRequest: Sendable {
     case change(LetterJob)
     case edit(Int64, DeadLetterEdit, @Sendable (DeadLetterEditOutcome) -> Void)
@@ -31,7 +30,6 @@ struct LetterJob: Sendable {
     var last: Int64?
     var result = DeadLetterChange()
 
-    /// Counts a step that is durable.
     mutating func add(_ step: LetterStep, position: Int64) {
         self.position = position
         result.changed += step.changed
@@ -146,7 +144,6 @@ struct LetterWork {
         }
     }
 
-    /// Refuses all changes.
     mutating func refuse(_ reason: QueueAdmission) {
         if case .edit(_, let answer)? = settled { answer(.refused(reason)) }
         settled = nil

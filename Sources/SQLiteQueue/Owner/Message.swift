@@ -23,7 +23,6 @@ enum DeliveryMessage: Sendable {
     case flush(String)
     case ended(Int64, PacketEnd)
     case setAside(Int64)
-    /// Delivery could not read this packet.
     case unreadable(Int64)
 }
 
@@ -59,7 +58,6 @@ struct Append: Sendable {
     }
 }
 
-/// A request for a list of streams.
 struct StreamQuestion: Sendable {
     let wish: StreamWish
     let answer: @Sendable (StreamListing?) -> Void
@@ -68,7 +66,6 @@ struct StreamQuestion: Sendable {
     static let waitingMax = 8
 }
 
-/// The questions that wait.
 struct StreamQuestions {
     private var waiting = Fifo<StreamQuestion>()
 

@@ -3,7 +3,7 @@ import Queue
 /// The outlets that delivery knows, and the number of packets that it asks for from each.
 struct OutletAnnouncer {
     private var known: Set<Outlet> = []
-    private(set) var demand = Demand()
+    var demand = Demand()
     private var newReceiver: (@Sendable ([Outlet]) -> Void)?
     private var retiredReceiver: (@Sendable ([Outlet]) -> Void)?
 
@@ -50,7 +50,4 @@ struct OutletAnnouncer {
         demand.raise(outlet, by: count)
         store?.destinations.noteDemand(for: outlet)
     }
-
-    /// Counts a packet that was handed over.
-    mutating func met(_ outlet: Outlet) { demand.meet(outlet) }
 }

@@ -29,7 +29,6 @@ final class PacketsInDelivery {
     /// The place of the rows of a packet that delivery holds, or held before a salvage split it.
     func place(of number: Int64) -> PacketPlace? { held[number]?.place ?? takenApart[number] }
 
-    /// Called after the commit that sealed the packet is durable.
     func handOver(_ packet: SealedPacket) {
         assert(held[packet.number] == nil, "delivery has the packet already")
         held[packet.number] = HandedPacket(packet)
@@ -42,7 +41,6 @@ final class PacketsInDelivery {
         return held[number] != nil
     }
 
-    /// Delivery no longer holds these packets.
     func takeBack(_ numbers: some Sequence<Int64>) {
         for number in numbers {
             held[number] = nil
@@ -53,14 +51,12 @@ final class PacketsInDelivery {
 
     // MARK: - Recalls
 
-    /// Asks delivery to give back a packet that it holds.
     func recall(_ number: Int64) {
         guard let packet = held[number] else { return }
         recalls.insert(number)
         untold[packet.outlet, default: []].insert(PacketID(shard: packet.shard, number: number))
     }
 
-    /// Asks delivery to give back all that it holds.
     func recallAll() {
         for number in held.keys { recall(number) }
         tellRecalls()
@@ -107,7 +103,6 @@ final class Recalls: Sendable {
         numbers.withLock { $0.contains(number) }
     }
 
-    /// Delivery no longer holds them.
     func remove(_ back: some Sequence<Int64>) {
         numbers.withLock { numbers in
             guard !numbers.isEmpty else { return }

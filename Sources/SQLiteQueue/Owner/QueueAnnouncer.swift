@@ -4,10 +4,8 @@ import System
 /// Reports refused batches, expired logs and wrong ledgers, most at most once a minute.
 struct QueueAnnouncer {
     private let journal: Journal
-    /// The admission that the journal reported last.
     private var admission = QueueAdmission.open
     private var admissionPause = JournalPause()
-    /// Destinations that the journal reported as full.
     private var full: Set<String> = []
     private var fullPauses = JournalPauses<String>()
     private var crowdedPauses = JournalPauses<String>()
@@ -64,7 +62,6 @@ struct QueueAnnouncer {
         }
     }
 
-    /// The same for a destination.
     mutating func announce(_ new: QueueAdmission, of destination: QueuedDestination) {
         let name = destination.name
         if new == .open, full.remove(name) != nil {
@@ -84,7 +81,6 @@ struct QueueAnnouncer {
         )
     }
 
-    /// Reports batches of the destination that were refused because they name too many logstores.
     mutating func announceCrowded(_ destination: QueuedDestination) {
         guard crowdedPauses.tryStart(for: destination.name) else { return }
         journal.warning(
@@ -121,10 +117,8 @@ struct QueueAnnouncer {
 
     // MARK: - Logs that leave without being delivered
 
-    /// Counts logs that made room for others.
     mutating func note(dropped logs: [Overflowed: Int]) { dropped.add(logs) }
 
-    /// Counts logs that an optional destination had no room for.
     mutating func note(skipped logs: [Skipped: Int]) { skipped.add(logs) }
 
     mutating func note(expired logs: [String: Int], letters: [String: Int]) {
@@ -203,7 +197,6 @@ struct PendingSums<Key: Hashable> {
         sums.merge(more) { $0 + $1 }
     }
 
-    /// Takes out the sums that may be reported now.
     mutating func takeDue(_ now: Moment) -> [Key: Int] {
         var due: [Key: Int] = [:]
         for (key, sum) in sums where pauses.tryStart(for: key, now) { due[key] = sum }
@@ -233,7 +226,6 @@ struct JournalPause {
         self.length = length
     }
 
-    /// Starts the next pause, unless one lasts. True: the line may be written now.
     mutating func tryStart() -> Bool {
         guard next <= .now else { return false }
         next = .now + length

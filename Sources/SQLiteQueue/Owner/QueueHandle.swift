@@ -89,12 +89,10 @@ final class QueueHandle: Sendable {
         return Set(crowdedOut)
     }
 
-    /// Notes that a batch for a new logstore was refused.
     func crowded(_ destination: String) {
         crowdedOut.withLock { _ = $0.insert(destination) }
     }
 
-    /// Returns the destinations whose batches were refused since the last call.
     func takeCrowded() -> Set<String> {
         crowdedOut.withLock { names in
             defer { names = [] }
@@ -130,7 +128,6 @@ final class QueueHandle: Sendable {
         show(new.all.queue, differ: new.differ)
     }
 
-    /// Changes the admissions of some destinations.
     func changeAdmissions(
         _ all: QueueAdmissions,
         _ changed: [(name: String, admission: DestinationAdmission)]
@@ -210,7 +207,6 @@ final class QueueHandle: Sendable {
         }
     }
 
-    /// Allows other connections than the owner's to read the database.
     func allowReading() {
         reader.withLock { $0.allow() }
         letters.withLock { $0.allow() }
@@ -254,7 +250,6 @@ final class RequestCount: Sendable {
         self.wake = wake
     }
 
-    /// Called after each post of a request.
     func add() {
         // The owner stores the awaited number before it reads the count, so one of both sees the
         // other.
@@ -262,7 +257,6 @@ final class RequestCount: Sendable {
         if number == awaited.load(ordering: .sequentiallyConsistent) { wake.signal() }
     }
 
-    /// All requests since the start.
     var total: Int { posted.load(ordering: .sequentiallyConsistent) }
 
     /// The owner is about to wait. Returns false if the request with that number is there already.
@@ -271,7 +265,6 @@ final class RequestCount: Sendable {
         return total < number
     }
 
-    /// The owner has waited.
     func wakeOwnerNoMore() {
         awaited.store(.max, ordering: .relaxed)
     }

@@ -102,7 +102,7 @@ extension QueueOwner {
         status.relanes = delivery.relaneCount
         status.isolations = delivery.isolations.doneCount
         status.isolationsWaiting = delivery.isolations.count
-        status.commitLog = keeper.commitLog
+        status.commitLog = keeper.shardLog?.status
         board.show(in: &status)
     }
 
@@ -157,14 +157,11 @@ struct StatusBoard {
     var ledgerImbalances = 0
     private var streamRefusals = StreamRefusals()
     private var repeats = QueueStatus.Repeats()
-    /// By destination.
     private var destinations: [String: Counts] = [:]
-    /// The result of the last walk over all streams.
     var survey: [String: Survey] = [:]
     private var admissions = QueueAdmissions(queue: .open, whereRoomIsMade: .open)
 
     private struct Counts {
-        /// Logs that an overflow dropped.
         var dropped = 0
         var volumes = Volumes()
     }

@@ -15,7 +15,7 @@ extension QueueOwner {
             if store.absorptions.cededTo != nil { letters.refuse(.stopping) }
             try letters.takeStep(in: store, room: keeper.room.bytes)
             try decisions.decide(in: store)
-            try delivery.changeLanes(in: store)
+            try delivery.returns.changeLanes(in: store)
             try store.tally.add(tallies)
             try take(&taken, into: store)
             let rows = try store.intake.writeStaged()
@@ -29,7 +29,7 @@ extension QueueOwner {
             settleLosses()
             countLeftOut(in: store)
             board.countRepeats(taken.count { $0.outcome.isRepeated }, in: store)
-            delivery.announceChanges(in: store)
+            delivery.outlets.announceChanges(in: store)
             publish()
             letters.answer()
             decisions.answer()
@@ -55,7 +55,6 @@ extension QueueOwner {
         }
     }
 
-    /// Stages appends in order, up to a bounded number of bytes.
     private func take(
         _ taken: inout [(append: Append, outcome: AppendOutcome)],
         into store: OpenStore
@@ -101,7 +100,6 @@ extension QueueOwner {
         return .stored
     }
 
-    /// Counts a refusal for too many logstores or streams.
     private func note(_ refusal: QueueAdmission, of append: Append) {
         if refusal == .tooManyLogstores {
             for batch in append.batches { handle.crowded(batch.stream.destination) }
@@ -151,7 +149,7 @@ extension QueueOwner {
         letters.refuse(reason)
         decisions.refuse(reason)
         shardWork.refuse()
-        delivery.pause()
+        delivery.isolations.pause()
     }
 }
 
@@ -166,7 +164,7 @@ extension QueueOwner {
             let tuning = configuration.tuning
             if schedule.startHousekeeping(every: tuning.housekeeping) {
                 try lookAround(store)
-                keeper.notePosition()
+                keeper.shardLog?.notePosition(keeper.directory)
                 if try saveMore(store) { return }
             } else if store.weight.rows == 0, !store.acknowledgements.remainders.isEmpty,
                 try saveMore(store)
@@ -210,7 +208,7 @@ extension QueueOwner {
             store.letters.hasExpired = true
         }
         try expireSome(in: store)
-        delivery.announceChanges(in: store)
+        delivery.outlets.announceChanges(in: store)
         for name in handle.takeCrowded() {
             if let destination = store.destinations[name] { announcer.announceCrowded(destination) }
         }
@@ -218,7 +216,7 @@ extension QueueOwner {
         board.countRepeats(0, in: store)
         announcer.announceExpired()
         announcer.announceSkipped()
-        delivery.announceDiscards()
+        delivery.discards.announce()
         board.ledgerImbalances += announcer.announce(store.imbalances())
         // With an empty log the next start has nothing to replay, and the file becomes shorter.
         if wasIdle, store.files.logBytes > 0 { try checkpoint(store) }

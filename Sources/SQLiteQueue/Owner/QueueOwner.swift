@@ -19,7 +19,6 @@ final class QueueOwner {
     var announcer: QueueAnnouncer
     var board = StatusBoard()
     var schedule: OwnerSchedule
-    /// The requests that the owner took from the mailbox.
     private var takenRequests = 0
     private(set) var isStopping = false
     /// An append to the commit log takes long, and batches are refused meanwhile.
@@ -29,7 +28,6 @@ final class QueueOwner {
     let journal: Journal
     let clock: QueueClock
 
-    /// Opens and recovers the queue. Throws if that is not possible.
     init(
         _ configuration: QueueConfiguration,
         _ handle: QueueHandle,
@@ -44,7 +42,7 @@ final class QueueOwner {
         delivery = DeliveryWork(handle.recalls, journal)
         letters = LetterWork(journal)
         announcer = QueueAnnouncer(journal)
-        keeper.tellSlowAppends { [unowned self] reason in refuseMeanwhile(because: reason) }
+        keeper.shardLog?.whenSlow = { [unowned self] reason in refuseMeanwhile(because: reason) }
         try open()
         publish()
     }
@@ -84,11 +82,10 @@ final class QueueOwner {
         if delivery.isAsking, let due = store.handOver.nextDue {
             pause = min(pause, due - clock.now())
         }
-        if let base = keeper.untilBaseWork { pause = min(pause, base) }
+        if let base = keeper.shardLog?.base.untilNext { pause = min(pause, base) }
         return store.files.hasSpareSpace ? min(pause, Self.givingBackPause) : pause
     }
 
-    /// The pause between two steps of giving space back.
     private static let givingBackPause = Duration.milliseconds(20)
 
     private func wait() {
@@ -111,7 +108,6 @@ final class QueueOwner {
 
     // MARK: - Messages
 
-    /// Takes the requests of other threads. Returns true if there were any.
     func takeMessages() -> Bool {
         let messages = handle.mailbox.takeAll()
         for message in messages {
@@ -241,7 +237,6 @@ final class QueueOwner {
 /// The times of the next commit and of the next housekeeping.
 struct OwnerSchedule {
     var linger: CommitLinger
-    /// Why the next commit begins.
     var commitReason = CommitReason.alone
     private var nextHousekeeping = Moment(nanoseconds: 0)
 
@@ -259,6 +254,5 @@ struct OwnerSchedule {
         return true
     }
 
-    /// Tests do not wait for it.
     mutating func makeHousekeepingDue() { nextHousekeeping = Moment(nanoseconds: 0) }
 }

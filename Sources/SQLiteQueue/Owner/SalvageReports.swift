@@ -2,7 +2,6 @@ import Queue
 import SQLite
 import System
 
-/// Reports the copying of damaged databases in the journal.
 struct SalvageReports {
     private let journal: Journal
     /// For waiting logs: reported once, not for each step.
@@ -26,7 +25,6 @@ struct SalvageReports {
         )
     }
 
-    /// Reports that all readable content is copied, and how many logs are lost.
     func done(lost: Int64, _ remainder: Remainder, from aside: String) {
         journal.error(
             "queue database was rebuilt from what could be read",
@@ -126,7 +124,6 @@ final class DamagedCopies {
     private(set) var count = 0
     /// Bytes of the copies that are never deleted, because they may have the only copy of logs.
     private(set) var unsavedBytes = 0
-    /// The copies that the journal named last.
     private var told: [String] = []
     private(set) var deletedCount = 0
 

@@ -8,7 +8,6 @@ struct SchemaUpgrade {
     let room: DiskRoom
     let journal: Journal
     let freeBytesMin: Int
-    /// The version that the database gets.
     var target = QueueSchema.migrations.count
 
     /// Copies the database before the first change, because nothing leads back to an older schema.

@@ -1,6 +1,5 @@
 import Queue
 import SQLite
-import System
 
 /// A request of the fleet: see `AbsorptionBook`.
 enum ShardRequest: Sendable {
@@ -19,7 +18,6 @@ enum ShardRequest: Sendable {
 }
 
 package enum AbsorptionOutcome: Equatable, Sendable {
-    /// All is taken over, durably.
     case done
     /// Not now, and why.
     case refused(String)
@@ -39,7 +37,6 @@ struct ShardWork {
 
     var isEmpty: Bool { waiting.isEmpty && absorbing == nil }
 
-    /// The current transaction has a step.
     var isUnderWay: Bool { inTransaction != nil }
 
     mutating func add(_ request: ShardRequest) { waiting.append(request) }

@@ -4,12 +4,13 @@ import System
 
 /// The reason why the store is closed, and the time and manner of the next attempt to open it.
 struct StoreFailures {
-    private var retry: RetryPause
-    /// Nil while the store works.
+    private let tuning: QueueTuning
+    /// The pause after the next failure. It grows until a write succeeds.
+    private var nextPause: Duration
+    private var nextAttempt = Moment(nanoseconds: 0)
     private(set) var problem: QueueError?
     /// The damage of the database. The next attempt to open it begins with a salvage.
     var damage: SQLiteError?
-    /// True if the last failure was a read error.
     private var wasUnreadable = false
     /// True if SQLite found no space although the disk has some. A damaged page that names a page
     /// far behind the file's end looks the same, so the next opening checks all pages first.
@@ -19,16 +20,20 @@ struct StoreFailures {
     /// The earliest time to read a store that disagrees with memory again, instead of rebuilding
     /// it.
     private var nextReading = Moment(nanoseconds: 0)
-    /// Since the start.
     private(set) var count = 0
 
     init(_ tuning: QueueTuning) {
-        retry = RetryPause(tuning)
+        self.tuning = tuning
+        nextPause = tuning.retryMin
     }
 
-    /// The time until the next attempt to open the store.
-    var pause: Duration { retry.next - .now }
-    var mayTryAgain: Bool { retry.next <= .now }
+    var pause: Duration { nextAttempt - .now }
+    var mayTryAgain: Bool { nextAttempt <= .now }
+
+    private mutating func postpone() {
+        nextAttempt = .now + nextPause
+        nextPause = min(tuning.retryMax, nextPause * 2)
+    }
 
     /// Finds out if the error means that the database is damaged.
     mutating func examine(_ error: SQLiteError, hasSpace: Bool, _ journal: Journal) {
@@ -55,7 +60,6 @@ struct StoreFailures {
         return true
     }
 
-    /// Called after the pages were checked.
     mutating func checked(_ found: SQLiteError?) {
         isSpaceDoubtful = false
         if let found { damage = found }
@@ -65,44 +69,19 @@ struct StoreFailures {
         if problem == nil { journal.error("queue cannot be written", ["reason": new]) }
         problem = new
         count += 1
-        retry.failed()
+        postpone()
     }
 
-    /// Called when the store could not be opened.
     mutating func openingFailed(_ new: QueueError) {
         problem = new
-        retry.failed()
+        postpone()
     }
 
-    /// Called after a successful commit.
     mutating func recovered(_ journal: Journal) {
         guard problem != nil else { return }
         problem = nil
         wasUnreadable = false
-        retry.succeeded()
+        nextPause = tuning.retryMin
         journal.info("queue can be written again")
-    }
-}
-
-/// The pause before a failed store is opened again. It grows until a write succeeds.
-private struct RetryPause {
-    private let shortest: Duration
-    private let longest: Duration
-    private var pause: Duration
-    private(set) var next = Moment(nanoseconds: 0)
-
-    init(_ tuning: QueueTuning) {
-        shortest = tuning.retryMin
-        longest = tuning.retryMax
-        pause = shortest
-    }
-
-    mutating func failed() {
-        next = .now + pause
-        pause = min(longest, pause * 2)
-    }
-
-    mutating func succeeded() {
-        pause = shortest
     }
 }

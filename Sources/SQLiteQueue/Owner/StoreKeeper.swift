@@ -9,10 +9,10 @@ final class StoreKeeper {
     let room: DiskRoom
     let salvager: DatabaseSalvager
     /// nil: there is no commit log; the database itself is what lasts.
-    private let shardLog: ShardLog?
+    let shardLog: ShardLog?
     private let clock: QueueClock
     private let journal: Journal
-    private let lock: LockFile
+    private let lock: DirectoryLock
     private(set) var store: OpenStore? {
         didSet { lastNumber = max(lastNumber, oldValue?.context.lastNumber ?? 0) }
     }
@@ -20,7 +20,6 @@ final class StoreKeeper {
     /// delivery may still hold packets with the old numbers.
     private var lastNumber: Int64 = 0
     private(set) var failures: StoreFailures
-    /// The ages of the last open store.
     private var ages: AgeBasis?
     /// True if the store was opened after a failure and the failed work was not tried again yet.
     private(set) var isBehind = false
@@ -45,7 +44,7 @@ final class StoreKeeper {
         }
         failures = StoreFailures(current.tuning)
         try directory.create()
-        lock = try LockFile(directory)
+        lock = try DirectoryLock(directory)
     }
 
     /// Called at the beginning of a turn, which repeats the failed work.
@@ -121,9 +120,6 @@ final class StoreKeeper {
         try shardLog.workOnBase(directory, databaseBytes: bytes, hasRoom: hasRoom, journal)
     }
 
-    /// Called about once a second.
-    func notePosition() { shardLog?.notePosition(directory) }
-
     /// True if the commit log must keep its room for acknowledgements and its next base.
     var isCommitLogNearlyFull: Bool { problemOfFullLog != nil }
 
@@ -134,15 +130,6 @@ final class StoreKeeper {
         else { return nil }
         return shardLog.base.problemOfFullLog(shardLog.name)
     }
-
-    /// nil: there is no commit log; the database itself is what lasts.
-    var commitLog: CommitLogStatus? { shardLog?.status }
-
-    /// `body` is called with the reason when an append to the commit log takes long.
-    func tellSlowAppends(_ body: @escaping (String) -> Void) { shardLog?.whenSlow = body }
-
-    /// The time until more of a base is to be appended; nil: none is under way.
-    var untilBaseWork: Duration? { shardLog?.base.untilNext }
 
     private func checkFiles() throws(QueueError) {
         do throws(SQLiteError) {
@@ -259,7 +246,6 @@ final class StoreKeeper {
         close(because: QueueError(reason, path: directory.database))
     }
 
-    /// Closes the store until it can be opened again.
     func close(because problem: QueueError) {
         failures.failed(problem, journal)
         store?.database.rollBack()
@@ -267,7 +253,6 @@ final class StoreKeeper {
         isBehind = false
     }
 
-    /// Called after a successful commit.
     func recovered() { failures.recovered(journal) }
 
     /// Closes the store without a failure, to open it with other rules.

@@ -28,7 +28,6 @@ extension DataDirectory {
         return nil
     }
 
-    /// Returns the damage and changes nothing.
     func problemOfFiles() -> SQLiteError? { problem(StoredPages(self)) }
 
     private func problem(_ stored: borrowing StoredPages) -> SQLiteError? {

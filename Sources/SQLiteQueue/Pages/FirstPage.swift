@@ -24,7 +24,6 @@ struct FirstPage {
         streamColumns = columns
     }
 
-    /// The first page of an empty database.
     private static func database(
         _ version: Int,
         _ copiedAt: Int?,

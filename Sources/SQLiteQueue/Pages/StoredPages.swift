@@ -6,14 +6,11 @@ struct StoredPages: ~Copyable {
     let log: CInt
     let scan: WALScan?
     let pageBytes: Int
-    /// Size of the database's file.
     let bytes: Int
     /// The place in the log of the last version of each page.
     private let places: [Int: Int]
 
-    /// The log's pages that count.
     enum Version {
-        /// All sound pages.
         case stored
         /// The pages that SQLite reads: up to the last transaction before the first damaged frame.
         case asRead
@@ -48,7 +45,6 @@ struct StoredPages: ~Copyable {
     /// SQLite takes a file of one byte for an empty one, and removes the log of an empty one.
     var isLogAlone: Bool { bytes <= 1 && scan?.sound.isEmpty == false }
 
-    /// Nil if the page cannot be read.
     func page(_ number: Int) -> [UInt8]? { read(number, pageBytes) }
 
     /// The first byte gives the kind of most pages.

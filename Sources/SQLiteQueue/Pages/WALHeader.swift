@@ -17,7 +17,6 @@ struct WALHeader {
         WALChecksum(isBigEndian: isBigEndian, (BigEndianWords(bytes)[6], BigEndianWords(bytes)[7]))
     }
 
-    /// Nil if the bytes are not a valid head.
     init?(_ bytes: [UInt8]) {
         let words = BigEndianWords(bytes)
         guard words[0] & ~1 == Self.magic, (512...65_536).contains(words[2]),
@@ -117,7 +116,6 @@ struct WALHeader {
     }
 }
 
-/// The 32-bit numbers of a head.
 struct BigEndianWords {
     private let bytes: [UInt8]
 
@@ -129,7 +127,6 @@ struct BigEndianWords {
 }
 
 extension UInt32 {
-    /// Big-endian.
     var bytes: [UInt8] { withUnsafeBytes(of: bigEndian, Array.init) }
 }
 

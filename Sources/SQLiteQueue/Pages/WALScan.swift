@@ -20,7 +20,6 @@ struct WALScan {
     private static let small = 64
 
     let head: WALHeader
-    /// True if the head in the file is damaged.
     let isHeadRebuilt: Bool
     /// The undamaged frames in their order, up to the last commit.
     private(set) var sound: [Frame] = []
@@ -116,7 +115,6 @@ struct WALScan {
         return found == count ? bytes : nil
     }
 
-    /// The damage of the log, or nil.
     var problem: SQLiteError? {
         guard isDamaged else { return nil }
         guard damagedFrames > 0 else { return .damage("the head of its log is damaged") }
@@ -130,7 +128,6 @@ struct MendedLog {
     private let descriptor: CInt
     private let head: WALHeader
     private var sum: WALChecksum
-    /// The error number if the log could not be written.
     private(set) var code: CInt = 0
 
     init(_ descriptor: CInt, _ head: WALHeader) {
@@ -139,7 +136,6 @@ struct MendedLog {
         sum = head.sum
     }
 
-    /// Returns true if everything was written and synced.
     mutating func write(_ stored: borrowing StoredPages, _ first: FirstPage.Mended?) -> Bool {
         guard write(head.bytes) else { return false }
         for frame in stored.scan?.sound ?? [] {

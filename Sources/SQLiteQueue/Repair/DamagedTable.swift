@@ -1,5 +1,4 @@
 import SQLite
-import System
 
 /// A damaged database's pages as SQLite reads them, and the rule for unreadable content. It must
 /// exist as long as the connection.

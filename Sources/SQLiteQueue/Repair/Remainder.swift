@@ -48,7 +48,7 @@ struct Remainder: Equatable {
     // MARK: - As bytes
 
     var bytes: [UInt8] {
-        var writer = Writer()
+        var writer = ProvedWriter()
         for number in [highest, phase.rawValue, through, savedLogs] { writer.add(number) }
         writer.add(Int64(broken.count))
         for number in broken { writer.add(number) }
@@ -65,7 +65,7 @@ struct Remainder: Equatable {
 
     /// Nil if the bytes are not the stored form.
     init?(of file: String, _ bytes: [UInt8]) {
-        guard var reader = Reader(bytes), let highest = reader.number(),
+        guard var reader = ProvedReader(bytes), let highest = reader.number(),
             let phase = reader.number().flatMap(Phase.init), let through = reader.number(),
             let savedLogs = reader.number(), let brokenCount = reader.number()
         else { return nil }
@@ -80,71 +80,11 @@ struct Remainder: Equatable {
         guard let queued = reader.logs(), let dead = reader.logs() else { return nil }
         self.queued = queued
         self.dead = dead
-        // The first version did not write this number.
         hasUnreadable = reader.number() == 1
     }
 
-    private struct Writer {
-        private var bytes: [UInt8] = []
-
-        mutating func add(_ number: Int64) {
-            withUnsafeBytes(of: number.littleEndian) { bytes += $0 }
-        }
-
-        mutating func add(_ text: String) {
-            add(Int64(text.utf8.count))
-            bytes += text.utf8
-        }
-
-        /// Ends with a checksum, because the table of settings has none.
-        var proved: [UInt8] {
-            var writer = self
-            writer.add(Reader.checksum(bytes[...]))
-            return writer.bytes
-        }
-    }
-
-    private struct Reader {
-        private var rest: ArraySlice<UInt8>
-
-        init?(_ bytes: [UInt8]) {
-            guard bytes.count >= 8 else { return nil }
-            rest = bytes.suffix(8)
-            let checksum = number()
-            rest = bytes.dropLast(8)
-            guard checksum == Self.checksum(rest) else { return nil }
-        }
-
-        static func checksum(_ bytes: ArraySlice<UInt8>) -> Int64 {
-            var checksum = Checksum()
-            checksum.add(Array(bytes))
-            return Int64(bitPattern: checksum.value)
-        }
-
-        mutating func number() -> Int64? {
-            guard rest.count >= 8 else { return nil }
-            defer { rest = rest.dropFirst(8) }
-            return rest.prefix(8).reversed().reduce(0) { $0 << 8 | Int64($1) }
-        }
-
-        mutating func logs() -> [String: Int64]? {
-            guard let count = number() else { return nil }
-            var logs: [String: Int64] = [:]
-            for _ in 0..<max(0, count) {
-                guard let length = number(), 0...rest.count ~= Int(clamping: length) else {
-                    return nil
-                }
-                let name = String(decoding: rest.prefix(Int(length)), as: UTF8.self)
-                rest = rest.dropFirst(Int(length))
-                guard let number = number() else { return nil }
-                logs[name] = number
-            }
-            return logs
-        }
-    }
-
-    /// The new database begins with the ledgers of the damaged one. `queued` and `dead` hold the
-    /// counted logs that were not found yet. The rest at the end is lost.
+    // The new database begins with the ledgers of the damaged one. `queued` and `dead` hold the
+    // counted logs that were not found yet. The rest at the end is lost.
 
     /// The destination's ledger in the new database, with all its logs still to be found.
     mutating func begin(_ destination: String, with old: Ledger) -> Ledger {

@@ -1,7 +1,6 @@
 import Logs
 import Queue
 import SQLite
-import System
 
 // Copies packets unchanged, so that SLS recognises a packet that it has stored already.
 extension Salvage {
@@ -195,13 +194,9 @@ extension Salvage {
     /// Gives the row a new number if its own is taken, as by another copy of the row.
     private mutating func numbered(_ row: RowRecord) throws(SQLiteError) -> RowRecord {
         guard try saved.rows.has(row.id) else { return row }
-        return RowRecord(
-            id: try ids.take(saved, count: max(row.logs, 1)),
-            logs: row.logs,
-            raw: row.raw,
-            size: row.size,
-            received: row.received
-        )
+        var row = row
+        row.id = try ids.take(saved, count: max(row.logs, 1))
+        return row
     }
 
     mutating func copyLetters(_ room: Room) throws(SQLiteError) {
@@ -250,10 +245,7 @@ extension Salvage {
             removedStreams[stream.id] = stream
         }
         for (id, stream) in removedStreams {
-            streams[id] = SavedStream(
-                destination: stream.key.destination,
-                nextPack: stream.nextPack
-            )
+            streams[id] = SavedStream(stream)
         }
     }
 

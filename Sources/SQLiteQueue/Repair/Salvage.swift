@@ -50,6 +50,11 @@ struct Salvage {
         var nextPack: Int64
         /// The places of the new database's packets, in order.
         var packets: [ClosedRange<Int64>] = []
+
+        init(_ record: StreamRecord) {
+            destination = record.key.destination
+            nextPack = record.nextPack
+        }
     }
 
     struct Step {
@@ -273,10 +278,7 @@ struct Salvage {
         acknowledged = try QueueDatabase.acknowledgedAside(saved.connection)
         streams = [:]
         for stream in try saved.streams.all() {
-            streams[stream.id] = SavedStream(
-                destination: stream.key.destination,
-                nextPack: stream.nextPack
-            )
+            streams[stream.id] = SavedStream(stream)
         }
         for packet in try saved.packets.all() {
             streams[packet.stream]?.packets.append(packet.rows)

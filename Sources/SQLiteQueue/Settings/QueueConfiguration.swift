@@ -1,7 +1,6 @@
 package import CommitLog
 package import Queue
 
-/// The settings by which the queue keeps logs.
 package struct QueueConfiguration: Sendable {
     /// The directory of the database, made if it is missing, and readable only by its owner.
     package var directory: String
@@ -56,7 +55,6 @@ package struct QueueConfiguration: Sendable {
         DataDirectory(path: directory, isScratch: commitLog != nil)
     }
 
-    /// The rules of the destination.
     func rules(_ destination: String) -> DestinationRules {
         destinations[destination] ?? DestinationRules()
     }

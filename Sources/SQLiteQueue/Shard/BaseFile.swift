@@ -100,7 +100,6 @@ final class BaseCopying {
         return directory.base
     }
 
-    /// Waits for the copy's file.
     func wholeFile() throws(SQLiteError) -> String {
         while true {
             if let file = try file() { return file }
@@ -131,7 +130,6 @@ final class BasePieces {
         (0..<8).map { UInt8(truncatingIfNeeded: bytes >> UInt64(8 * $0)) }
     }
 
-    /// nil: that was the last one.
     func next() throws(SQLiteError) -> [UInt8]? {
         let number = file.number
         var failure: SystemError?

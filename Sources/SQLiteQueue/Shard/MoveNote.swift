@@ -63,7 +63,6 @@ package struct MoveNote: Equatable, Sendable {
         )
     }
 
-    /// Writes the note durably.
     package func write(in directory: String) throws(QueueError) {
         let lines = [direction.rawValue, shard, log, moveID, stage.rawValue]
         let content = Array((lines.joined(separator: "\n") + "\n").utf8)
@@ -93,7 +92,6 @@ package struct MoveNote: Equatable, Sendable {
         throw QueueError(.refused, "\(directory): \(note); \(note.remedy(in: directory))")
     }
 
-    /// What an operator who finds it should do.
     package func remedy(in directory: String) -> String {
         let command =
             switch direction {

@@ -7,7 +7,6 @@ import System
 /// The local queue of a stopped gateway on its way into a shard, whose log's base it becomes. The
 /// caller holds the directory's lock.
 package struct MovingQueue {
-    /// What was sent so far.
     package struct Progress: Sendable {
         package let sent: Int
         package let bytes: Int
@@ -92,7 +91,6 @@ package struct MovingQueue {
         try connection.finish()
     }
 
-    /// The size of the copy.
     package var copyBytes: Int { fileSize(copy.draft) ?? 0 }
 
     package func discardCopy() {

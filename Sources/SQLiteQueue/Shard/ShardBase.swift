@@ -1,5 +1,4 @@
 import CommitLog
-import Glibc
 import Queue
 import SQLite
 import System
@@ -23,7 +22,6 @@ struct ShardBase {
     fileprivate var trimBefore: UInt64 = 0
     /// The log has a whole base that fits the scratch database.
     private(set) var isThere = false
-    /// Bytes of commits since the last one.
     private(set) var bytesSinceBase = 0
     /// Bytes of the log, and those that the base under way makes dispensable. A base that was given
     /// up stays there until another one is whole.
@@ -62,7 +60,6 @@ struct ShardBase {
         return commitLogBytes > commitLogBytesMax - databaseBytes - bytesSinceBaseMin
     }
 
-    /// Why no more logs are taken, for the operator.
     func problemOfFullLog(_ log: String) -> QueueError {
         let text =
             "the commit log \(log) has \(commitLogBytes >> 20) of \((commitLogBytesMax ?? 0) >> 20) MiB"

@@ -18,7 +18,6 @@ final class ShardLog: ChangeLog {
     private var writer: CommitWriter?
     /// The last commit that the scratch database has; nil: it is of no use.
     private var applied: LogPosition?
-    /// The version of the scratch database's tables.
     private var scratchSchema: UInt32 = 0
     /// The last epoch of this gateway; 0: it had none.
     private var lastEpoch: UInt64 = 0
@@ -26,7 +25,6 @@ final class ShardLog: ChangeLog {
     /// Called on the owner's thread, with the reason, when an append takes long and others wait for
     /// it.
     var whenSlow: (String) -> Void = { _ in }
-    /// Retries of writers that are gone.
     private var earlierRetries = 0
     /// The last entry that the directory has as known.
     private var notedEntry: UInt64 = 0
@@ -44,7 +42,6 @@ final class ShardLog: ChangeLog {
     }
 
     var name: String { log.name }
-    /// It takes commits.
     var isOpen: Bool { writer != nil }
     var lastEntry: UInt64 { writer?.position.entry ?? 0 }
 

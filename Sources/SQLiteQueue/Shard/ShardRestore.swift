@@ -7,13 +7,11 @@ import System
 /// `sluice restore`: reads a shard's commit log to its end and writes its database into a file. It
 /// only reads the log, so the owner of the shard goes on meanwhile.
 package struct ShardRestore {
-    /// What was read so far.
     package struct Progress: Sendable {
         package var entry: UInt64 = 0
         package var bytes = 0
     }
 
-    /// What the file has.
     package struct Outcome: Sendable {
         package let report: InspectionReport
         /// The last entry of the log whose commit the file has.
@@ -159,7 +157,6 @@ final class ReportingLog: CommitLog {
     }
 
     var name: String { log.name }
-    /// The entry from which it was read last.
     var lastRequest: UInt64 { state.withLock(\.request) }
 
     func append(

@@ -1,6 +1,5 @@
 import Queue
 import SQLite
-import System
 
 /// How shards become one: an empty shard is *ceded* to another one, which *absorbs* what it has
 /// left.
@@ -10,7 +9,6 @@ import System
 /// transactions, so after any crash the next owner of both can go on. The last step adds the
 /// ledgers; only then may the ceded shard's log be removed.
 final class AbsorptionBook: StorePart {
-    /// What the absorbing shard takes over next.
     enum Stage: Equatable {
         /// Dead letters behind this number.
         case letters(after: Int64)
@@ -96,13 +94,11 @@ final class AbsorptionBook: StorePart {
         }
     }
 
-    /// What one transaction takes over.
     enum Portion {
         case letters([StoredLetter], next: Int64?)
         case requests([RepeatRecord], next: Int64)
         case rest([RepeatRecord], [String: Ledger], IntakeTally)
 
-        /// The room that it takes, about.
         var bytes: Int {
             switch self {
             case .letters(let letters, _): letters.reduce(0) { $0 + $1.cost }
@@ -206,7 +202,6 @@ final class ShardRemains {
         return (portion.letters, end.isLast ? nil : end.position)
     }
 
-    /// The same for remembered requests.
     func requests(after number: Int64) throws(SQLiteError) -> ([RepeatRecord], next: Int64?) {
         requests.bind(1, number)
         requests.bind(2, Int64(Self.requestsAtOnce))

@@ -1,6 +1,5 @@
 import Queue
 import SQLite
-import System
 
 /// Removes stored packets, including ones that a salvage split or has not copied yet.
 final class Acknowledgements: StorePart {

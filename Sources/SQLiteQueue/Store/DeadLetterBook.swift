@@ -57,18 +57,27 @@ final class DeadLetterBook: StorePart {
         try database.write()
         try database.dead.add(record)
         let destination = destinations.named(record.stream.destination)
+        count(record, in: destination, letters: 1, bytes: record.cost)
+        destination.change { $0.dead += 1 }
+        return destination
+    }
+
+    private func count(
+        _ record: DeadRecord,
+        in destination: QueuedDestination,
+        letters: Int,
+        bytes: Int
+    ) {
         sums.add(
             DeadLetterSum(
                 destination: destination.name,
                 code: record.reason.code,
-                letters: 1,
-                bytes: record.cost,
+                letters: letters,
+                bytes: bytes,
                 latest: record.died
             )
         )
-        count(destination, letters: 1, cost: record.cost)
-        destination.change { $0.dead += 1 }
-        return destination
+        count(destination, letters: letters, cost: bytes)
     }
 
     /// Makes each entry of the logs a dead letter. Returns the ids of the letters.
@@ -224,28 +233,8 @@ final class DeadLetterBook: StorePart {
         }
         try database.write()
         try database.dead.replace(with: record)
-        sums.add(
-            DeadLetterSum(
-                destination: stream.destination,
-                code: record.reason.code,
-                letters: 0,
-                bytes: more,
-                latest: record.died
-            )
-        )
-        count(destination, letters: 0, cost: more)
-        return .replaced(
-            DeadLetter(
-                id: configuration.shard.letterID(id),
-                stream: record.stream,
-                received: record.received,
-                died: record.died,
-                reason: record.reason,
-                replays: record.replays,
-                cost: record.cost,
-                log: EncodedLogs(bytes: log, count: 1)
-            )
-        )
+        count(record, in: destination, letters: 0, bytes: more)
+        return .replaced(StoredLetter(record).letter(of: configuration.shard))
     }
 
     private static func edited(_ letter: DeadLetter, _ edit: DeadLetterEdit) -> [UInt8]? {

@@ -121,11 +121,20 @@ struct SealedSum {
 
 /// The first of many streams in an order, in bounded memory: a heap with the last of them on top.
 struct TopStreams {
+    /// The last place is the least. Among equal ranks the older stream comes first.
+    fileprivate struct Place: Comparable {
+        let rank: Int64
+        let stream: Int64
+
+        static func < (left: Place, right: Place) -> Bool {
+            (left.rank, left.stream) > (right.rank, right.stream)
+        }
+    }
+
     struct Candidate {
         let stream: QueuedStream
         private let sum: SealedSum
-        /// A smaller rank comes first.
-        private let rank: Int64
+        fileprivate let place: Place
 
         /// Nil if nothing waits in any generation of the key. `newest` is the newest of them.
         init?(_ newest: QueuedStream, _ sealed: [Int64: SealedSum], _ order: StreamWish.Order) {
@@ -148,16 +157,12 @@ struct TopStreams {
             guard sum.logs > 0 else { return nil }
             stream = newest
             self.sum = sum
-            rank =
+            let rank =
                 switch order {
                 case .oldest: sum.oldest.nanoseconds
                 case .largest: -Int64(sum.raw)
                 }
-        }
-
-        /// Among equals the older stream comes first.
-        static func < (left: Candidate, right: Candidate) -> Bool {
-            (left.rank, left.stream.id) < (right.rank, right.stream.id)
+            place = Place(rank: rank, stream: newest.id)
         }
 
         var entry: StreamListing.Entry {
@@ -172,7 +177,7 @@ struct TopStreams {
     }
 
     private let countMax: Int
-    private var heap: [Candidate] = []
+    private var queue = PriorityQueue<Place, Candidate>()
     private var offered = 0
 
     init(countMax: Int) {
@@ -181,43 +186,20 @@ struct TopStreams {
 
     mutating func offer(_ candidate: Candidate) {
         offered += 1
-        if heap.count < countMax {
-            heap.append(candidate)
-            rise()
-        } else if let last = heap.first, candidate < last {
-            heap[0] = candidate
-            sink()
+        if queue.count == countMax {
+            guard let last = queue.nextKey, last < candidate.place else { return }
+            _ = queue.takeFirst()
         }
+        queue.add(candidate, at: candidate.place)
     }
 
     var listed: StreamListing.Destination {
-        StreamListing.Destination(
-            entries: heap.sorted { $0 < $1 }.map(\.entry),
-            more: offered - heap.count
+        var queue = queue
+        var entries: [StreamListing.Entry] = []
+        while let (_, last) = queue.takeFirst() { entries.append(last.entry) }
+        return StreamListing.Destination(
+            entries: entries.reversed(),
+            more: offered - entries.count
         )
-    }
-
-    private mutating func rise() {
-        var child = heap.count - 1
-        while child > 0 {
-            let parent = (child - 1) / 2
-            guard heap[parent] < heap[child] else { return }
-            heap.swapAt(parent, child)
-            child = parent
-        }
-    }
-
-    private mutating func sink() {
-        var parent = 0
-        while true {
-            var last = parent
-            for child in [2 * parent + 1, 2 * parent + 2]
-            where child < heap.count && heap[last] < heap[child] {
-                last = child
-            }
-            guard last != parent else { return }
-            heap.swapAt(parent, last)
-            parent = last
-        }
     }
 }

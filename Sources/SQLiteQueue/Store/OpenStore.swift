@@ -15,7 +15,6 @@ final class OpenStore: StorePart {
     let weight: QueueWeight
     let destinations: DestinationBook
     let streams: StreamBook
-    /// Payloads that were stored a moment ago.
     let recent: RecentPayloads
     let waiting: WaitingRows
     let packets: PacketBook
@@ -153,7 +152,6 @@ final class StoreContext {
 
     // MARK: - Ends of logs
 
-    /// True if a watcher wants to know of logs that end.
     var isWatched: Bool { watcher?.wantsEnds ?? false }
 
     /// Notes for the watcher that logs end in the current transaction.
@@ -161,7 +159,6 @@ final class StoreContext {
         if isWatched { ended.append(logs) }
     }
 
-    /// Notes that every log of the row ended.
     func note(_ row: RowRecord, of stream: QueuedStream, _ end: EndedLogs.End) {
         note(EndedLogs(stream: name(of: stream), numbers: row.numbers, end: end))
     }
@@ -190,16 +187,13 @@ final class StoreContext {
     /// A number that was never given out.
     func takeNumber() throws(SQLiteError) -> Int64 { try ids.take(database) }
 
-    /// Takes `count` consecutive numbers and returns the first.
     func takeNumbers(_ count: Int) throws(SQLiteError) -> Int64 {
         try ids.take(database, count: count)
     }
 
-    /// The last number that was given out.
     var lastNumber: Int64 { ids.last }
 }
 
-/// A part of an open store.
 protocol StorePart: AnyObject {
     var context: StoreContext { get }
 }
@@ -214,7 +208,6 @@ extension StorePart {
 final class WatcherSlot: Sendable {
     private let watcher = Locked<(any QueueWatcher)?>(nil)
 
-    /// nil: nothing watches the queue yet.
     var current: (any QueueWatcher)? { watcher.withLock { $0 } }
 
     var wantsEnds: Bool { current?.wantsEnds ?? false }

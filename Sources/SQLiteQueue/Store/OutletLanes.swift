@@ -23,7 +23,6 @@ struct OutletLanes {
     /// The keys that packets have, each with its place. Additional keys, and those sealed under
     /// another number of lanes, have no place and are dropped when they are free.
     private var busy: [LaneKey: Int] = [:]
-    /// The additional keys, which get no place.
     private var overflow: Set<LaneKey> = []
     private static let noLane = -1
     /// Keys of packets from before the last start. The last commits may be lost (a power cut under
@@ -32,7 +31,6 @@ struct OutletLanes {
     private var turn = 0
     private var generator = SystemRandomNumberGenerator()
 
-    /// The number of packets that have a lane.
     var busyCount: Int { busy.count }
 
     /// True if a lane is free. Also true for 0 lanes: then packets have none.
@@ -58,7 +56,6 @@ struct OutletLanes {
         return takeOneMore()
     }
 
-    /// An additional lane with a new key.
     mutating func takeOneMore() -> PacketLane {
         let part = Int.random(in: 0..<max(1, places.count), using: &generator)
         let key = newKey(inPart: part)

@@ -10,7 +10,6 @@ final class Overflow: StorePart {
     private let destinations: DestinationBook
     private let streams: StreamBook
     private let waiting: WaitingRows
-    /// The number of logs that were dropped since the last look.
     private var dropped: [Overflowed: Int] = [:]
     /// True if a bound is exceeded and more could be dropped.
     private(set) var needsRoom = false
@@ -126,7 +125,6 @@ final class Overflow: StorePart {
         }
     }
 
-    /// Returns the number of logs that were dropped since the last call.
     func takeDropped() -> [Overflowed: Int] {
         defer { dropped.removeAll(keepingCapacity: true) }
         return dropped
@@ -146,7 +144,6 @@ struct Overflowed: Hashable {
 
 /// The number of rows that a transaction may drop: at least `least`, and more while there is time.
 private struct DropEffort {
-    /// The number of rows between two looks at the clock.
     static let rowsAtATime = 256
     private static let time = Duration.milliseconds(8)
 
@@ -185,7 +182,6 @@ struct OldestFirst {
         return stream
     }
 
-    /// The age of the first stream's oldest row.
     mutating func nextOldest() -> WallTime? {
         while let (due, stream) = queue.first {
             guard stream.waiting.isEmpty || stream.waiting.oldest != due else { return due }

@@ -73,7 +73,6 @@ final class PacketBook: StorePart {
         return SealedPacket(packet, of: configuration.shard, recent: recent.take(cut.rows))
     }
 
-    /// Stores a packet of the stream and counts it.
     @discardableResult
     private func enter(
         _ record: PacketRecord,
@@ -84,7 +83,7 @@ final class PacketBook: StorePart {
         precondition(packets[record.number] == nil, "two packets with one number")
         try database.write()
         var record = record
-        record.lane = isPiece ? stream.outlet.takeOverflowLane() : stream.outlet.takeLane()
+        record.lane = stream.outlet.takeLane(forPiece: isPiece)
         try database.packets.add(record)
         stream.nextPack += 1
         try database.streams.savePack(of: stream.id, next: stream.nextPack)
@@ -126,7 +125,6 @@ final class PacketBook: StorePart {
         packet.stream.destination.queuedLogs += packet.record.logs
     }
 
-    /// Enters a packet that was read at a start.
     func recover(_ packet: QueuedPacket) throws(SQLiteError) {
         let number = packet.record.number
         guard packets[number] == nil else { throw .damage("packet \(number) is there twice") }
@@ -157,7 +155,8 @@ final class PacketBook: StorePart {
     private func leave(_ packet: QueuedPacket, isDelivered: Bool = false) {
         packets[packet.record.number] = nil
         if let lane = packet.record.lane {
-            packet.stream.outlet.free(lane, isDelivered: isDelivered)
+            let outlet = packet.stream.outlet
+            if isDelivered { outlet.lanes.acknowledged(lane) } else { outlet.lanes.abandoned(lane) }
         }
         packet.stream.packetCount -= 1
         packet.stream.outlet.packetCount -= 1
@@ -196,7 +195,6 @@ final class PacketBook: StorePart {
         return (packet.record.logs - rest.logs, gone.reduce(0) { $0 + $1.raw })
     }
 
-    /// Removes all rows of a packet, and their weight.
     func removeRows(of packet: QueuedPacket) throws(SQLiteError) {
         let record = packet.record
         let removed = try database.rows.remove(of: record.stream, record.rows)
@@ -272,7 +270,6 @@ final class PacketBook: StorePart {
         try give(packet, outlet.lanes.takeOneMore())
     }
 
-    /// See `PacketSource.relane`.
     func relane(_ number: Int64) throws(SQLiteError) {
         guard let packet = self[number] else { return }
         let outlet = packet.stream.outlet
@@ -294,7 +291,6 @@ final class PacketBook: StorePart {
         packet.stream.outlet.lanes.makePlace(lane)
     }
 
-    /// See `PacketSource.postpone`.
     func postpone(_ number: Int64) {
         self[number]?.stream.outlet.postponed.append(number)
     }
@@ -315,14 +311,9 @@ extension QueuedOutlet {
         return lanes.isOpen
     }
 
-    /// A lane for a new packet. Nil if packets have no lanes.
-    func takeLane() -> PacketLane? { lanes.take(of: laneCount) }
-
-    /// An additional lane: pieces of refused packets must not take the places of new packets.
-    func takeOverflowLane() -> PacketLane? { laneCount > 0 ? lanes.takeOneMore() : nil }
-
-    /// Frees the lane of a removed packet.
-    func free(_ lane: PacketLane, isDelivered: Bool) {
-        if isDelivered { lanes.acknowledged(lane) } else { lanes.abandoned(lane) }
+    /// Pieces of refused packets must not take the places of new packets.
+    func takeLane(forPiece isPiece: Bool) -> PacketLane? {
+        guard isPiece else { return lanes.take(of: laneCount) }
+        return laneCount > 0 ? lanes.takeOneMore() : nil
     }
 }

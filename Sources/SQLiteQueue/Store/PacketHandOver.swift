@@ -51,7 +51,6 @@ final class PacketHandOver: StorePart {
         return piece
     }
 
-    /// The next packet that was sealed before and still exists.
     private func nextSealed(_ next: () -> Int64?) -> SealedPacket? {
         while let number = next() {
             guard let packet = packets[number] else { continue }
@@ -115,14 +114,12 @@ struct Demand {
         totals[outlet.destination, default: 0] += after - before
     }
 
-    /// Counts one packet that was handed over.
     mutating func meet(_ outlet: Outlet) {
         guard let left = byOutlet[outlet], left > 0 else { return }
         byOutlet[outlet] = left - 1
         totals[outlet.destination, default: 0] -= 1
     }
 
-    /// Drops the demand for an outlet that was removed.
     mutating func drop(_ outlet: Outlet) {
         guard let left = byOutlet.removeValue(forKey: outlet) else { return }
         totals[outlet.destination, default: 0] -= left

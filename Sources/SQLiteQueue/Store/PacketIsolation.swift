@@ -3,7 +3,6 @@ import Queue
 import SQLite
 import System
 
-/// The result of isolating a packet.
 enum IsolationOutcome {
     case done
     /// Rows changed on the disk or are missing. The packet is unchanged and must be repaired first.
@@ -148,7 +147,6 @@ final class PacketIsolation: StorePart {
         return best
     }
 
-    /// Logs that will become a row, and their stored form.
     private struct Half {
         let logs: EncodedLogs
         let payload: [UInt8]
@@ -260,7 +258,6 @@ final class PacketIsolation: StorePart {
         return .done
     }
 
-    /// Writes the rest of the row at its place.
     private func replace(
         _ row: OpenRow,
         by sifted: TimeSieve.Rest,

@@ -1,6 +1,5 @@
 import Queue
 import SQLite
-import System
 
 /// The weight of the queue and its destinations, and the room that their bounds leave. The
 /// admission before a body is read and the answer to the batch use the same sums.
@@ -51,7 +50,6 @@ final class QueueWeight: StorePart {
         for destination in changed { destination.stagedBytes = 0 }
     }
 
-    /// Recounts the droppable bytes after a change of rules.
     func recountDroppable(_ destinations: some Sequence<QueuedDestination>) {
         droppableBytes = destinations.reduce(0) { sum, destination in
             destination.rules.overflow == .dropOldest ? sum + destination.waitingBytes : sum

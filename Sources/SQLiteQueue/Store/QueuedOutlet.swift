@@ -9,13 +9,10 @@ final class QueuedOutlet {
 
     /// The number of its streams, including empty ones. Without streams the outlet is removed.
     var streamCount = 0
-    /// The number of streams that are not empty.
     var busyStreams = 0
-    /// Packets that are sealed and not acknowledged.
     var packetCount = 0
     /// Packets that were split off refused ones. They take turns with everything else.
     var pieces = Pieces() { didSet { note() } }
-    /// True if the last packet handed over was a piece.
     var gavePiece = false
     /// Packets that are sealed and not handed over, as after a start. Only pieces go before them.
     var sealedBefore = Fifo<Int64>() { didSet { note() } }
@@ -27,9 +24,7 @@ final class QueuedOutlet {
     var heldBack = Fifo<Int64>() { didSet { note() } }
     static let roomWaitersMax = 16
     var lanes = OutletLanes() { didSet { note() } }
-    /// The findings of the last survey.
     var seen = QueueStatus.Outlet()
-    /// The time at which a packet of the outlet was last sealed.
     var lastSealed: WallTime?
     /// True if the outlet is in the list of outlets that may have packets to hand over.
     var isNoted = false
@@ -46,7 +41,6 @@ final class QueuedOutlet {
         self.destination = destination
     }
 
-    /// Notes an event that may let the outlet hand over a packet.
     func note() {
         guard !isNoted else { return }
         isNoted = true
@@ -80,7 +74,6 @@ final class QueuedOutlet {
         }
     }
 
-    /// The number of used places in the lines.
     var filed: Int { ripe.count + aging.count }
 
     /// Empties the heap of ages. The caller files the streams again.
@@ -91,7 +84,6 @@ final class QueuedOutlet {
         }
     }
 
-    /// True if a whole packet waits in the stream.
     func isFull(_ stream: QueuedStream) -> Bool {
         let limits = destination.limits
         return stream.waiting.raw >= limits.rawBytes || stream.waiting.logs >= limits.logs
@@ -134,7 +126,6 @@ final class QueuedOutlet {
             || (!heldBack.isEmpty && roomWaiters < Self.roomWaitersMax)
     }
 
-    /// The time at which the next stream reaches its age.
     var nextDue: WallTime? { aging.nextKey }
 }
 
@@ -153,7 +144,6 @@ struct RipeStreams {
         if isFresh { fresh.append(stream) } else { backlog.append(stream) }
     }
 
-    /// Removes streams in which nothing waits.
     mutating func sweep() {
         for empty in backlog.removeAll(where: { $0.waiting.isEmpty }) { empty.leave(.ripe) }
         for empty in fresh.removeAll(where: { $0.waiting.isEmpty }) { empty.leave(.ripe) }

@@ -10,7 +10,6 @@ final class QueuedStream {
     let cost: Int
     /// Unowned: the outlet holds its streams in its lines, and is removed after the last of them.
     unowned let outlet: QueuedOutlet
-    /// The previous generation of the same key.
     var earlier: QueuedStream?
     /// True if the disk has another logstore, under which new logs must not come back.
     let isRenamed: Bool
@@ -20,12 +19,10 @@ final class QueuedStream {
     var waiting = WaitingSums() {
         didSet { destination.queuedLogs += waiting.logs - oldValue.logs }
     }
-    /// Packets that are sealed and not acknowledged.
     var packetCount = 0
     private var lines: Lines = []
     /// The sender in whose share the stream counts. Nil if the stream counts as empty.
     var origin: StreamShares.Origin?
-    /// Batches of the current transaction that are not rows yet.
     var staged = StagedBatches()
     var replayed = ReplayedRows()
 
@@ -49,10 +46,8 @@ final class QueuedStream {
 
     var isEmpty: Bool { waiting.isEmpty && packetCount == 0 && staged.isEmpty }
 
-    /// True if the stream counts as not empty.
     var isBusy: Bool { origin != nil }
 
-    /// True if nothing waits in earlier generations.
     var isEldest: Bool {
         guard var next = earlier else { return true }
         while next.waiting.isEmpty {
@@ -148,7 +143,6 @@ struct WaitingSums {
     mutating func flush() { flushThrough = lastRow }
 }
 
-/// A stream's batches of the current transaction.
 struct StagedBatches {
     /// A batch that a capture follows.
     struct Tracked {
@@ -224,7 +218,6 @@ struct ReplayedRows {
     }
 }
 
-/// A sealed packet that is not acknowledged.
 struct QueuedPacket {
     var record: PacketRecord
     let stream: QueuedStream

@@ -31,7 +31,6 @@ final class RepeatMemory: StorePart {
         return isSame ? first : nil
     }
 
-    /// Remembers a request whose batches the current transaction has taken.
     func remember(_ identity: BatchIdentity, of owner: RepeatOwner) throws(SQLiteError) {
         let most = configuration.repeatsMax
         guard most > 0 else { return }
@@ -51,7 +50,6 @@ final class RepeatMemory: StorePart {
         index.add(record.identity.digest, number: record.number)
     }
 
-    /// Takes over a request that another shard remembers.
     func adopt(_ record: RepeatRecord) throws(SQLiteError) {
         guard configuration.repeatsMax > 0 else { return }
         if let number = index.number(of: record.identity.digest),
@@ -144,7 +142,6 @@ final class RepeatMemory: StorePart {
 
     var count: Int { index.count }
 
-    /// Returns the number of requests that were forgotten before their age since the last call.
     func takeForgottenEarly() -> Int {
         defer { forgottenEarly = 0 }
         return forgottenEarly
@@ -193,7 +190,6 @@ struct RepeatIndex {
         owners.displaced(atMost: most)
     }
 
-    /// Removes a request whose row no longer exists.
     mutating func removeLost(_ owner: RepeatOwner, number: Int64) {
         count -= 1
         owners.remove(owner, number: number)
@@ -210,7 +206,6 @@ struct RepeatIndex {
 /// repeat. So the first bytes of the stored digest name the owner: three for the key, two for the
 /// destination. The other eleven identify the request.
 struct RepeatOwner: Hashable {
-    /// The bytes of a stored digest that name its owner.
     static let bytes = 5
 
     let sender: UInt32
@@ -270,7 +265,6 @@ struct RepeatOwners {
     }
 
     private var lines: [RepeatOwner: Line] = [:]
-    /// The number of requests of each key.
     private var bySender: [UInt32: Int] = [:]
 
     mutating func add(_ owner: RepeatOwner, number: Int64) {
@@ -278,7 +272,6 @@ struct RepeatOwners {
         bySender[owner.sender, default: 0] += 1
     }
 
-    /// Removes the oldest request of the owner.
     mutating func remove(_ owner: RepeatOwner, number: Int64) {
         guard let count = lines[owner]?.count else { return }
         lines[owner]?.remove(number)

@@ -10,7 +10,6 @@ final class RowExpiry: StorePart {
     private let packets: PacketBook
     private let waiting: WaitingRows
     private let letters: DeadLetterBook
-    /// Streams and packets with rows that are too old.
     private var expiring: [QueuedStream] = []
     private var packetNumbers: [Int64] = []
 
@@ -71,7 +70,6 @@ final class RowExpiry: StorePart {
         return expired
     }
 
-    /// True if its oldest row has waited longer than the operator allows.
     private func isExpired(_ packet: QueuedPacket, _ time: WallTime) -> Bool {
         let record = packet.record
         let oldest = ages.begin(record.oldest, number: record.rows.lowerBound)

@@ -17,7 +17,6 @@ struct RowPacker {
         return pieces(of: batch).map { PackedRow($0) }
     }
 
-    /// True for a batch that fills most of a row.
     func fillsRow(_ batch: EncodedLogs) -> Bool { batch.bytes.count > rawBytesMax / 2 }
 
     /// Adds the rows of the batches, in order. A log larger than a row gets one of its own.
@@ -64,7 +63,6 @@ struct RowPacker {
     }
 }
 
-/// Logs that become one row.
 enum PlannedRow: Sendable {
     case packed(PackedRow)
     case whole(EncodedLogs)
@@ -107,7 +105,6 @@ final class RowPress {
     private let hasHelper: Bool
     /// Started by the first large commit.
     private var helper: Helper?
-    /// The buffer in which batches are joined.
     private var scratch: [UInt8] = []
     /// Rows that the helper compressed, for tests.
     private(set) var helped = 0
@@ -117,7 +114,6 @@ final class RowPress {
         self.hasHelper = hasHelper
     }
 
-    /// The rows, compressed, in the same order.
     func compress(_ rows: [PlannedRow]) -> [PackedRow] {
         let work = rows.count { !$0.isPacked }
         guard work >= Self.rowsMin, let helper = startedHelper() else {
@@ -150,7 +146,6 @@ final class RowPress {
 private final class Job: Sendable {
     let rows: [PlannedRow]
     private let next = Atomic(0)
-    /// What the helper compressed.
     let packed = Locked<[(index: Int, row: PackedRow)]>([])
 
     init(_ rows: [PlannedRow]) {

@@ -17,10 +17,8 @@ final class StreamBook: StorePart {
     /// `earlierStreams`.
     private var streams: [StreamKey: QueuedStream] = [:]
     private var earlierStreams = 0
-    /// The number of streams that are not empty.
     private(set) var busyCount = 0
     private var shares: StreamShares
-    /// Empty streams, in the order in which they became empty.
     private var resting = Fifo<QueuedStream>()
     private var restingBytes = 0
 
@@ -32,7 +30,6 @@ final class StreamBook: StorePart {
         shares = StreamShares(ages.context.configuration.streamBounds)
     }
 
-    /// The greatest number of generations of one key.
     static let generationsMax = 256
 
     /// All streams. Those of one key come newest first.
@@ -40,7 +37,6 @@ final class StreamBook: StorePart {
         streams.values.lazy.flatMap { sequence(first: $0, next: \.earlier) }
     }
 
-    /// The newest stream of each key.
     var newest: some Collection<QueuedStream> { streams.values }
 
     /// The stream that takes batches of the key. Nil if a new one is needed.
@@ -96,7 +92,6 @@ final class StreamBook: StorePart {
         return new
     }
 
-    /// Enters a stream as the newest of its key.
     func enter(_ stream: QueuedStream) {
         stream.earlier = streams[stream.key]
         streams[stream.key] = stream
@@ -117,7 +112,6 @@ final class StreamBook: StorePart {
         if let eldest { eldest.outlet.schedule(eldest, time) }
     }
 
-    /// Removes an empty stream and its record.
     func remove(_ stream: QueuedStream) throws(SQLiteError) {
         try database.write()
         try database.streams.remove(stream.id)

@@ -18,12 +18,10 @@ struct StreamShares {
         case unknown
     }
 
-    /// The share that is used up.
     enum Shortage: Equatable {
         case queue, destination, sender
     }
 
-    /// The bounds of all shares.
     struct Bounds: Equatable {
         var streamsMax: Int
         var destinations: Int

@@ -5,7 +5,6 @@ import SQLite
 final class TallyBook: StorePart {
     let context: StoreContext
     private(set) var sums = IntakeTally()
-    /// True if the row on disk is out of date.
     private var isStale = false
 
     init(_ context: StoreContext) {
@@ -28,7 +27,6 @@ final class TallyBook: StorePart {
         return isStale ? (stored?.copies ?? 0, sums.copies) : nil
     }
 
-    /// Called before each commit.
     func save() throws(SQLiteError) {
         guard isStale else { return }
         try database.intake.save(sums)

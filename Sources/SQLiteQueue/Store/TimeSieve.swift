@@ -8,7 +8,6 @@ struct TimeSieve {
     private let policy: LatePolicy
     private let now: LogTime
 
-    /// The rest of a row.
     struct Rest {
         var kept = EncodedLogs()
         var dead: [EncodedLogs] = []
@@ -38,7 +37,6 @@ struct TimeSieve {
         )
     }
 
-    /// True if the logs have some to remove.
     func holdsBack(_ logs: EncodedLogs) -> Bool {
         var found = false
         visit(logs) { _, isLate in
@@ -48,7 +46,6 @@ struct TimeSieve {
         return found
     }
 
-    /// The costs of the logs that would become dead letters.
     func deaths(in rows: [EncodedLogs], cost: ([UInt8]) -> Int) -> [Int] {
         guard policy == .deadLetter else { return [] }
         var costs: [Int] = []

@@ -18,7 +18,6 @@ final class WaitingRows: StorePart {
         self.recent = recent
     }
 
-    /// Returns the row's number.
     func add(
         _ packed: PackedRow,
         to stream: QueuedStream,

@@ -73,3 +73,62 @@ extension Statement {
         return value
     }
 }
+
+/// Numbers and texts with a checksum at the end, because the table of settings has none.
+struct ProvedWriter {
+    private var bytes: [UInt8] = []
+
+    mutating func add(_ number: Int64) {
+        withUnsafeBytes(of: number.littleEndian) { bytes += $0 }
+    }
+
+    mutating func add(_ text: String) {
+        add(Int64(text.utf8.count))
+        bytes += text.utf8
+    }
+
+    var proved: [UInt8] {
+        var writer = self
+        writer.add(ProvedReader.checksum(bytes[...]))
+        return writer.bytes
+    }
+}
+
+struct ProvedReader {
+    private var rest: ArraySlice<UInt8>
+
+    init?(_ bytes: [UInt8]) {
+        guard bytes.count >= 8 else { return nil }
+        rest = bytes.suffix(8)
+        let checksum = number()
+        rest = bytes.dropLast(8)
+        guard checksum == Self.checksum(rest) else { return nil }
+    }
+
+    fileprivate static func checksum(_ bytes: ArraySlice<UInt8>) -> Int64 {
+        var checksum = Checksum()
+        checksum.add(Array(bytes))
+        return Int64(bitPattern: checksum.value)
+    }
+
+    mutating func number() -> Int64? {
+        guard rest.count >= 8 else { return nil }
+        defer { rest = rest.dropFirst(8) }
+        return rest.prefix(8).reversed().reduce(0) { $0 << 8 | Int64($1) }
+    }
+
+    mutating func logs() -> [String: Int64]? {
+        guard let count = number() else { return nil }
+        var logs: [String: Int64] = [:]
+        for _ in 0..<max(0, count) {
+            guard let length = number(), 0...rest.count ~= Int(clamping: length) else {
+                return nil
+            }
+            let name = String(decoding: rest.prefix(Int(length)), as: UTF8.self)
+            rest = rest.dropFirst(Int(length))
+            guard let number = number() else { return nil }
+            logs[name] = number
+        }
+        return logs
+    }
+}

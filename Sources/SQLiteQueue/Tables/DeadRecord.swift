@@ -142,6 +142,13 @@ struct StoredLetter {
         self.cost = Plausible.rowCounts.contains(cost) ? Int(cost) : record.cost
     }
 
+    /// A letter that was just written.
+    init(_ record: DeadRecord) {
+        self.record = record
+        isIntact = true
+        cost = record.cost
+    }
+
     /// The cost that the bounds counted for it.
     let cost: Int
     /// Its memory when it is read and decompressed.

@@ -52,7 +52,9 @@ final class PacketTable {
 
     init(_ transaction: WriteTransaction) throws(SQLiteError) {
         self.transaction = transaction
-        addOne = try transaction.prepare("INSERT INTO packets VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        addOne = try transaction.prepare(
+            "INSERT INTO packets VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        )
         saveLane = try transaction.prepare(
             "UPDATE packets SET lane_key = ?2, lane_sequence = ?3 WHERE number = ?1"
         )
@@ -114,28 +116,17 @@ struct PacketPlace: Equatable {
 extension PacketPlace {
     /// The stored form in the table of settings, which has no checksums of its own.
     var bytes: [UInt8] {
-        var bytes: [UInt8] = []
-        for number in [stream, rows.lowerBound, rows.upperBound] {
-            withUnsafeBytes(of: number.littleEndian) { bytes += $0 }
-        }
-        var checksum = Checksum()
-        checksum.add(bytes)
-        withUnsafeBytes(of: checksum.value.littleEndian) { bytes += $0 }
-        return bytes
+        var writer = ProvedWriter()
+        for number in [stream, rows.lowerBound, rows.upperBound] { writer.add(number) }
+        return writer.proved
     }
 
     /// Nil if the bytes are not the stored form.
     init?(_ bytes: [UInt8]) {
-        guard bytes.count == 32 else { return nil }
-        let numbers = stride(from: 0, to: 32, by: 8).map { start in
-            bytes[start..<start + 8].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        }
-        var checksum = Checksum()
-        checksum.add(Array(bytes[..<24]))
-        let first = Int64(bitPattern: numbers[1])
-        let last = Int64(bitPattern: numbers[2])
-        guard numbers[3] == checksum.value, first <= last else { return nil }
-        self.init(stream: Int64(bitPattern: numbers[0]), rows: first...last)
+        guard var reader = ProvedReader(bytes), let stream = reader.number(),
+            let first = reader.number(), let last = reader.number(), first <= last
+        else { return nil }
+        self.init(stream: stream, rows: first...last)
     }
 }
 

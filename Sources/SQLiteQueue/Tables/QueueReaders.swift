@@ -1,7 +1,6 @@
 import Logs
 import Queue
 import SQLite
-import System
 
 /// Reads the queue's database through a connection of its own, so that no question holds up the
 /// owner. The connection opens at its first use, cannot write, and never checkpoints. Each question

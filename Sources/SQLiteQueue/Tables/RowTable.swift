@@ -5,7 +5,7 @@ import System
 
 /// A row without its payload.
 struct RowRecord {
-    let id: Int64
+    var id: Int64
     let logs: Int
     let raw: Int
     let size: Int
