@@ -16,8 +16,7 @@ import Testing
 
     @Test("A backup of a queue in use has what was stored before it began, and opens as a queue")
     func inUse() throws {
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue()
         for number in 0..<50 { _ = store.store(Batch(stream: .named("a"), logs: logs([number]))) }
         let isOver = Locked(false)
         let writer = try Worker("writer") {
@@ -37,8 +36,7 @@ import Testing
 
         let restored = TemporaryDirectory()
         writeFile(restored.path + "/queue.db", readFile(file))
-        let again = try DurableQueue(.small(restored.path), journal: .silent)
-        defer { again.close() }
+        let again = try restored.queue()
         #expect(again.status.ledger.queued == report.logs && again.status.repairedLogs == 0)
         again.flush("app")
         let packet = Consumer(again).packets(1)[0]
@@ -49,8 +47,7 @@ import Testing
 
     @Test("A backup stops when a gateway starts, and leaves no file")
     func anotherLife() throws {
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue()
         for number in 0..<200 { _ = store.store(Batch(stream: .named("a"), logs: logs([number]))) }
         #expect(throws: QueueError.self) {
             try Backup.run(directory.path, to: file, whileSame: { false })
@@ -110,9 +107,7 @@ import Testing
     }
 
     private func change(_ sql: String) throws {
-        let connection = try Connection(database, .readWrite)
-        try connection.execute(sql)
-        try connection.finish()
+        try execute(in: database, sql)
     }
 
     /// Inspects it, and sees that nothing was changed or left behind.
@@ -126,7 +121,7 @@ import Testing
     }
 
     @Test("A queue is fine whose logs are in its WAL, and stays as it is")
-    func inLogOfInspection() throws {
+    func inspectsLog() throws {
         let copy = try directory.fillLog()
         for name in ["queue.db", "queue.db-wal"] {
             writeFile("\(directory.path)/\(name)", readFile("\(copy.path)/\(name)"))
@@ -208,9 +203,8 @@ import Testing
     }
 
     @Test("An inspection refuses a directory in use and creates no missing one")
-    func refusedOfInspection() throws {
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
-        defer { store.close() }
+    func inspectionRefused() throws {
+        _ = try directory.queue()
         let busy = #expect(throws: QueueError.self) { try Inspection.run(directory.path) }
         #expect(busy?.kind == .inUse && busy?.description.contains("sluice backup") == true)
         let file = #expect(throws: QueueError.self) { try Inspection.run(database) }

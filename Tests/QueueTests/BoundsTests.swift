@@ -13,10 +13,7 @@ import Testing
 
     @Test("A full queue refuses, and takes again what was refused once something left")
     func bytes() throws {
-        var configuration = QueueConfiguration.small(directory.path)
-        configuration.bytesMax = 20_000
-        let store = try DurableQueue(configuration, journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue { $0.bytesMax = 20_000 }
         let consumer = Consumer(store)
         var stored = 0
         var outcome = AppendOutcome.stored
@@ -60,10 +57,7 @@ import Testing
 
     @Test("Batches of one call are stored all or none")
     func allOrNone() throws {
-        var configuration = QueueConfiguration.small(directory.path)
-        configuration.bytesMax = 20_000
-        let store = try DurableQueue(configuration, journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue { $0.bytesMax = 20_000 }
         let small = Batch(stream: .named("a"), logs: logs(0..<1))
         let large = Batch(stream: .named("b"), logs: logs(1..<2, filling: 30_000))
         #expect(store.store(small, large) == .refused(.full))
@@ -77,8 +71,7 @@ import Testing
         configuration.streamsMax = 5
         configuration.destinations["other"] = nil
         configuration.tuning.idleStreams = 2
-        let store = try DurableQueue(configuration, journal: .silent)
-        defer { store.close() }
+        let store = try directory.open(configuration)
         let consumer = Consumer(store)
         for round in 0..<4 {
             for name in 0..<5 {
@@ -132,10 +125,7 @@ import Testing
 
     @Test("Tags count as waiting bytes: many tiny batches with large tags are refused")
     func waitingStreams() throws {
-        var configuration = QueueConfiguration.small(directory.path)
-        configuration.tuning.waitingBytesMax = 100_000
-        let store = try DurableQueue(configuration, journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue { $0.tuning.waitingBytesMax = 100_000 }
         let answers = Awaited<AppendOutcome>()
         let posted = Awaited<Void>()
         store.append([Batch(stream: .named("a"), logs: logs([0]))]) { _ in _ = posted.take(1) }
@@ -151,10 +141,7 @@ import Testing
 
     @Test("Batches above the bound of waiting bytes are refused")
     func waiting() throws {
-        var configuration = QueueConfiguration.small(directory.path)
-        configuration.tuning.waitingBytesMax = 10_000
-        let store = try DurableQueue(configuration, journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue { $0.tuning.waitingBytesMax = 10_000 }
         let answers = Awaited<AppendOutcome>()
         // The first answer holds the queue's thread until everything else was posted.
         let posted = Awaited<Void>()
@@ -172,10 +159,7 @@ import Testing
 
     @Test("A file system with less free space than asked for is full")
     func freeSpace() throws {
-        var configuration = QueueConfiguration.small(directory.path)
-        configuration.freeBytesMin = .max
-        let store = try DurableQueue(configuration, journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue { $0.freeBytesMin = .max }
         #expect(store.admission == .diskFull)
         let batch = Batch(stream: .named("a"), logs: logs([1]))
         #expect(store.store(batch) == .refused(.diskFull))
@@ -195,8 +179,7 @@ import Testing
         #expect(store.store(batch) == .refused(.stopping))
         #expect(directory.names == ["queue.db", "sluice.lock"])
 
-        let again = try DurableQueue(.small(directory.path), journal: .silent)
-        defer { again.close() }
+        let again = try directory.queue()
         #expect(again.status.ledger.queued == 100)
     }
 
@@ -224,8 +207,7 @@ import Testing
         let clock = QueueClock { time.withLock { $0 } }
         var configuration = QueueConfiguration.small(directory.path)
         configuration.ageMax = .seconds(60)
-        let store = try DurableQueue(configuration, journal: .silent, clock: clock)
-        defer { store.close() }
+        let store = try directory.open(configuration, clock: clock)
         let consumer = Consumer(store)
         _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
         store.flush("app")

@@ -8,28 +8,13 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct ClockTests {
     let directory = TemporaryDirectory()
-    private let time = Locked(WallTime(seconds: 1_800_000_000))
-    /// Where the clock is stepped to when it is next followed.
-    private let target = Locked<WallTime?>(nil)
+    private let clock = SteppedClock()
 
     private func open(at seconds: Int64) throws -> DurableQueue {
-        time.withLock { $0 = WallTime(seconds: seconds) }
+        clock.set(seconds)
         var configuration = QueueConfiguration.small(directory.path)
         configuration.ageMax = .seconds(60)
-        let clock = QueueClock { [time] in
-            time.withLock { $0 }
-        } follow: { [time, target] in
-            guard let target = target.withLock({ $0.take() }) else { return .zero }
-            return time.withLock { time in
-                defer { time = target }
-                return .nanoseconds(target.nanoseconds - time.nanoseconds)
-            }
-        }
-        return try DurableQueue(configuration, journal: .silent, clock: clock)
-    }
-
-    private func wait(_ seconds: Int64) {
-        time.withLock { $0 = WallTime(seconds: $0.seconds + seconds) }
+        return try directory.open(configuration, clock: clock.queueClock)
     }
 
     @Test(
@@ -41,12 +26,11 @@ import Testing
         _ = before.store(Batch(stream: .named("a"), logs: logs(0..<10)))
         before.close()
         let store = try open(at: 1_800_000_000)
-        defer { store.close() }
         // Shown by the housekeeping that looks for what is too old.
         store.wait { $0.oldest != nil }
         #expect(store.status.ledger.expired == 0)
         #expect(store.status.oldest == WallTime(seconds: 1_800_000_000))
-        wait(70)
+        clock.wait(70)
         store.wait { $0.ledger.expired == 10 }
     }
 
@@ -60,12 +44,11 @@ import Testing
     )
     func steps(from: Int64, to: Int64) throws {
         let store = try open(at: from)
-        defer { store.close() }
         _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
-        target.withLock { $0 = WallTime(seconds: to) }
+        clock.step(to: to)
         store.wait { $0.oldest == WallTime(seconds: to) }
         #expect(store.status.ledger.expired == 0)
-        wait(70)
+        clock.wait(70)
         store.wait { $0.ledger.expired == 10 }
     }
 
@@ -77,13 +60,12 @@ import Testing
             for (number, second) in [8_270_000_000, 1_800_000_000, 8_270_000_000, 100].enumerated()
             {
                 _ = store.store(Batch(stream: .named("a"), logs: logs([number])))
-                target.withLock { $0 = WallTime(seconds: Int64(second)) }
+                clock.step(to: Int64(second))
                 store.wait { $0.oldest == WallTime(seconds: Int64(second)) }
             }
             #expect(store.status.ledger.expired == 0)
         }
         let store = try open(at: 8_270_000_000)
-        defer { store.close() }
         store.wait { $0.oldest != nil }
         #expect(store.status.ledger.expired == 0 && store.status.ledger.queued == 4)
     }
@@ -96,7 +78,7 @@ import Testing
         var store = try open(at: 1_800_000_000)
         defer { store.close() }
         _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
-        target.withLock { $0 = WallTime(seconds: 1_801_000_000) }
+        clock.step(to: 1_801_000_000)
         store.wait { $0.oldest == WallTime(seconds: 1_801_000_000) }
         if isRestart {
             store.close()
@@ -113,9 +95,9 @@ import Testing
         store.wait { $0.oldest != nil || $0.ledger.expired > 0 }
         #expect(store.status.ledger.expired == 0)
         // What came since has stamps of the right time.
-        wait(40)
+        clock.wait(40)
         _ = store.store(Batch(stream: .named("b"), logs: logs(10..<15)))
-        wait(30)
+        clock.wait(30)
         store.wait { $0.ledger.expired > 0 }
         #expect(store.status.ledger.expired == 10)
     }
@@ -129,8 +111,7 @@ import Testing
         configuration.tuning.housekeeping = .seconds(3600)
         configuration.ageMax = .seconds(60)
         let handle = try QueueHandle(configuration)
-        let clock = QueueClock { [time] in time.withLock { $0 } }
-        let owner = try QueueOwner(configuration, handle, clock, .silent)
+        let owner = try QueueOwner(configuration, handle, clock.queueClock, .silent)
         let store = try #require(owner.store)
         let keys = (0..<500).map { StreamKey.named("\($0)") }
         for round in 0..<30 {
@@ -139,7 +120,7 @@ import Testing
             try store.intake.writeStaged()
             try store.commit()
         }
-        time.withLock { $0 = WallTime(seconds: $0.seconds + 61) }
+        clock.wait(61)
         let young = Batch(stream: keys[0], logs: logs([30]))
         #expect(try store.intake.stage([young]) == nil)
         try store.intake.writeStaged()

@@ -11,15 +11,12 @@ import Testing
     let directory = TemporaryDirectory()
 
     private func tamper(_ directory: TemporaryDirectory, _ sql: String) throws {
-        let connection = try Connection(directory.path + "/queue.db", .readWrite)
-        try connection.execute(sql)
-        try connection.finish()
+        try execute(in: directory.path + "/queue.db", sql)
     }
 
     @Test("A repeated request adds nothing")
     func repeated() throws {
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue()
         let identity = BatchIdentity(
             digest: Array(repeating: 7, count: 16),
             receipt: Array("r".utf8),
@@ -61,8 +58,7 @@ import Testing
         store.wait { $0.intake.received == 300 }
         store.count(IntakeTally(received: 1, dropped: 1))
         store.close()
-        let again = try DurableQueue(.small(directory.path), journal: .silent)
-        defer { again.close() }
+        let again = try directory.queue()
         #expect(again.status.intake == IntakeTally(received: 301, filtered: 200, dropped: 101))
     }
 
@@ -133,8 +129,7 @@ import Testing
 
     @Test("Bytes are counted where logs come, are delivered, die and are thrown away")
     func counts() throws {
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue()
         let alive = timed(0..<10, at: now)
         let doomed = timed(10..<12, at: now)
         let reason = DeathReason(code: "ValueTooLarge", message: "a value is too long")
@@ -167,8 +162,7 @@ import Testing
 
     @Test("Purged letters and discarded packets are bytes thrown away")
     func discards() throws {
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue()
         let alive = timed(0..<10, at: now)
         let doomed = timed(10..<12, at: now)
         let reason = DeathReason(code: "ValueTooLarge", message: "a value is too long")

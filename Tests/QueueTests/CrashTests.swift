@@ -1,5 +1,4 @@
 import Glibc
-import Logs
 import Queue
 import System
 import TestSupport

@@ -1,6 +1,5 @@
 import Glibc
 import Queue
-import System
 import TestSupport
 import Testing
 
@@ -25,7 +24,7 @@ import Testing
         // A link that is no symbolic one is a user's own unless root looks.
         guard isSymbolic || chown(directory.path, 65_532, 65_532) == 0 else { return }
         #expect((isSymbolic ? symlink(target, lock) : Glibc.link(target, lock)) == 0)
-        #expect(throws: QueueError.self) { _ = try LockFile(DataDirectory(path: directory.path)) }
+        #expect(throws: QueueError.self) { _ = try DirectoryLock(directory.path) }
         var after = stat()
         #expect(stat(target, &after) == 0)
         #expect(readFile(target) == Array("precious".utf8))
@@ -35,7 +34,7 @@ import Testing
     @Test("A pipe in its place holds nobody up")
     func pipe() throws {
         #expect(mkfifo(directory.path + "/sluice.lock", 0o600) == 0)
-        #expect(throws: QueueError.self) { _ = try LockFile(DataDirectory(path: directory.path)) }
+        #expect(throws: QueueError.self) { _ = try DirectoryLock(directory.path) }
     }
 
     @Test("A directory that cannot be used is named with where it begins, and with what helps")

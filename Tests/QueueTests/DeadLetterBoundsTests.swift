@@ -27,10 +27,7 @@ import Testing
 
     @Test("Dead letters fill the queue, and a replay needs no additional room")
     func full() throws {
-        var configuration = QueueConfiguration.small(directory.path)
-        configuration.bytesMax = 40_000
-        let store = try DurableQueue(configuration, journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue { $0.bytesMax = 40_000 }
         let (stored, refusal) = fill(store)
         #expect(refusal == .refused(.full))
         #expect(stored > 10 && store.status.bytes <= 40_000)
@@ -43,10 +40,7 @@ import Testing
 
     @Test("Dead letters count in their destination's own bound and leave room for others")
     func destinationFull() throws {
-        var configuration = QueueConfiguration.small(directory.path)
-        configuration.destinations["app"]?.bytesMax = 40_000
-        let store = try DurableQueue(configuration, journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue { $0.destinations["app"]?.bytesMax = 40_000 }
         #expect(fill(store).refusal == .refused(.destinationFull))
         let other = Batch(stream: .named("a", destination: "other"), logs: logs(0..<10))
         #expect(store.store(other) == .stored)
@@ -82,8 +76,7 @@ import Testing
         var configuration = QueueConfiguration.small(directory.path)
         configuration.bytesMax = 60_000
         configuration.streamsMax = 1
-        let store = try DurableQueue(configuration, journal: .silent)
-        defer { store.close() }
+        let store = try directory.open(configuration)
         _ = store.store(dead(0..<5))
         let letters = try store.letters()
         // The only stream that may have logs is another one.
@@ -106,8 +99,7 @@ import Testing
         configuration.bytesMax = 20_000
         let lines = Awaited<[UInt8]>()
         let journal = Journal(level: .warning, format: .json) { lines.put($0) }
-        let store = try DurableQueue(configuration, journal: journal)
-        defer { store.close() }
+        let store = try directory.open(configuration, journal: journal)
         // Alike, they compress well together and badly alone.
         let logs = timed(0..<100, at: now, filling: 300)
         #expect(store.store(Batch(stream: .named("a"), logs: logs)) == .refused(.full))
@@ -153,8 +145,7 @@ import Testing
         } else {
             configuration.bytesMax = 40_000
         }
-        let store = try DurableQueue(configuration, journal: .silent)
-        defer { store.close() }
+        let store = try directory.open(configuration)
         // Alike, they compress well together; as letters they would take five times the bound.
         let old = now - 8 * 86_400
         for start in stride(from: 0, to: 500, by: 50) {
@@ -179,10 +170,7 @@ import Testing
 
     @Test("Dead letters that wait to be stored count as the rows that they will be")
     func waiting() throws {
-        var configuration = QueueConfiguration.small(directory.path)
-        configuration.tuning.waitingBytesMax = 100_000
-        let store = try DurableQueue(configuration, journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue { $0.tuning.waitingBytesMax = 100_000 }
         let answers = Awaited<AppendOutcome>()
         let posted = Awaited<Void>()
         store.append([Batch(stream: .named("a"), logs: logs([0]))]) { _ in _ = posted.take(1) }
@@ -197,27 +185,13 @@ import Testing
 
     // MARK: - Age
 
-    private let time = Locked(WallTime(seconds: 1_800_000_000))
-    private let target = Locked<WallTime?>(nil)
+    private let clock = SteppedClock()
 
     private func open(at seconds: Int64, _ journal: Journal = .silent) throws -> DurableQueue {
-        time.withLock { $0 = WallTime(seconds: seconds) }
+        clock.set(seconds)
         var configuration = QueueConfiguration.small(directory.path)
         configuration.deadLetterAgeMax = .seconds(60)
-        let clock = QueueClock { [time] in
-            time.withLock { $0 }
-        } follow: { [time, target] in
-            guard let target = target.withLock({ $0.take() }) else { return .zero }
-            return time.withLock { time in
-                defer { time = target }
-                return .nanoseconds(target.nanoseconds - time.nanoseconds)
-            }
-        }
-        return try DurableQueue(configuration, journal: journal, clock: clock)
-    }
-
-    private func wait(_ seconds: Int64) {
-        time.withLock { $0 = WallTime(seconds: $0.seconds + seconds) }
+        return try directory.open(configuration, journal: journal, clock: clock.queueClock)
     }
 
     /// Two rounds of housekeeping have looked for what is too old.
@@ -232,13 +206,12 @@ import Testing
         let lines = Awaited<[UInt8]>()
         let journal = Journal(level: .warning, format: .json) { lines.put($0) }
         let store = try open(at: 1_800_000_000, journal)
-        defer { store.close() }
         _ = store.store(dead(0..<1500))
-        wait(40)
+        clock.wait(40)
         _ = store.store(dead(1500..<1510))
         doHousekeeping(store)
         #expect(store.status.ledger.expired == 0)
-        wait(30)
+        clock.wait(30)
         store.wait { $0.ledger.expired == 1500 }
         #expect(store.status.ledger.dead == 10 && store.status.ledger.isClosed)
         #expect(try store.deadNumbers() == Array(1500..<1510))
@@ -249,9 +222,8 @@ import Testing
     @Test("A changed age applies at once to logs and dead letters")
     func newAge() throws {
         let store = try open(at: 1_800_000_000)
-        defer { store.close() }
         _ = store.store(dead(0..<10), Batch(stream: .named("a"), logs: timed(10..<15, at: now)))
-        wait(30)
+        clock.wait(30)
         doHousekeeping(store)
         #expect(store.status.ledger.expired == 0)
         let bounds = QueueBounds(
@@ -279,10 +251,9 @@ import Testing
         _ = before.store(dead(0..<10))
         before.close()
         let store = try open(at: 1_800_000_000)
-        defer { store.close() }
         doHousekeeping(store)
         #expect(store.status.ledger.expired == 0)
-        wait(70)
+        clock.wait(70)
         store.wait { $0.ledger.expired == 10 }
     }
 
@@ -294,13 +265,12 @@ import Testing
     )
     func steps(from: Int64, to: Int64) throws {
         let store = try open(at: from)
-        defer { store.close() }
         _ = store.store(dead(0..<10))
-        target.withLock { $0 = WallTime(seconds: to) }
-        while target.withLock({ $0 != nil }) { store.settle() }
+        clock.step(to: to)
+        while clock.isStepping { store.settle() }
         doHousekeeping(store)
         #expect(store.status.ledger.expired == 0)
-        wait(70)
+        clock.wait(70)
         store.wait { $0.ledger.expired == 10 }
     }
 }

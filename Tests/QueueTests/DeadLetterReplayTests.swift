@@ -13,7 +13,7 @@ import Testing
     private var database: String { directory.path + "/queue.db" }
 
     private func open() throws -> DurableQueue {
-        try DurableQueue(.small(directory.path), journal: .silent)
+        try directory.open(.small(directory.path))
     }
 
     private func dead(_ numbers: Range<Int>) -> Batch {
@@ -48,7 +48,6 @@ import Testing
     @Test("Letters that die again count each replay, whatever waits beside them")
     func diesAgain() throws {
         let store = try open()
-        defer { store.close() }
         _ = store.store(dead(0..<8))
         try replay(0..<4, in: store)
         _ = store.store(Batch(stream: .named("a"), logs: timed(100..<110, at: now)))
@@ -103,9 +102,7 @@ import Testing
             _ = Consumer(store).packets(1)
         }
         store.close()
-        let connection = try Connection(database, .readWrite)
-        try connection.execute("UPDATE ledger SET accepted = -1")
-        try connection.finish()
+        try execute(in: database, "UPDATE ledger SET accepted = -1")
         store = try open()
         defer { store.close() }
         #expect(store.status.salvages == 1 && store.status.lostLogs == 0)
@@ -117,10 +114,7 @@ import Testing
         "Logs that are taken out for their time keep the count, and so does the rest of their row"
     )
     func late() throws {
-        var configuration = QueueConfiguration.small(directory.path)
-        configuration.destinations["app"]?.lateLogs = .deadLetter
-        let store = try DurableQueue(configuration, journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue { $0.destinations["app"]?.lateLogs = .deadLetter }
         let reason = DeathReason(code: "A", message: "m")
         var logs = timed(0..<2, at: now - 8 * 86_400)
         let young = timed(2..<4, at: now)
@@ -147,9 +141,7 @@ import Testing
         _ = store.store(dead(0..<2), Batch(stream: .named("a"), logs: timed(5..<6, at: now)))
         store.close()
         for table in ["rows", "dead"] {
-            let connection = try Connection(database, .readWrite)
-            try connection.execute("UPDATE \(table) SET replays = replays + 1")
-            try connection.finish()
+            try execute(in: database, "UPDATE \(table) SET replays = replays + 1")
         }
         let faults = try Inspection.run(directory.path).findings.map(\.fault)
         #expect(faults.contains(.rows) && faults.contains(.deadLetters))
@@ -167,9 +159,7 @@ import Testing
     }
 
     private func filled() throws -> DurableQueue {
-        var configuration = QueueConfiguration.small(directory.path)
-        configuration.durability = .normal
-        let store = try DurableQueue(configuration, journal: .silent)
+        let store = try directory.queue { $0.durability = .normal }
         let many = 2 * DeadQueries.looksMax
         _ = store.store(dead(0..<many, code: "Many"))
         _ = store.store(dead(many..<many + 1, logstore: "rare", code: "Rare"))
@@ -219,8 +209,7 @@ import Testing
 
     @Test("A walk goes by id, and that of a destination reads an index alone")
     func plans() throws {
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
-        defer { store.close() }
+        _ = try directory.queue()
         let connection = try Connection(directory.path + "/queue.db", .readOnly)
         let queries = try DeadQueries(connection)
         func plan(_ statement: Statement) throws -> String {

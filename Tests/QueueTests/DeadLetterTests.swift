@@ -12,7 +12,7 @@ import Testing
     private let now = UInt32(WallTime.now.seconds)
 
     private func open() throws -> DurableQueue {
-        try DurableQueue(.small(directory.path), journal: .silent)
+        try directory.open(.small(directory.path))
     }
 
     /// A batch of logs that are dead on arrival.
@@ -30,7 +30,6 @@ import Testing
     @Test("Logs that are dead on arrival are accepted, and nothing is queued for them")
     func onArrival() throws {
         let store = try open()
-        defer { store.close() }
         #expect(store.store(dead(0..<3)) == .stored)
         let mixed = Batch(
             stream: .named("a"),
@@ -52,7 +51,6 @@ import Testing
     @Test("Dead letters are listed in order, page by page, and filtered")
     func lists() throws {
         let store = try open()
-        defer { store.close() }
         _ = store.store(dead(0..<20, code: "A"))
         _ = store.store(dead(20..<30, .named("a", logstore: "second"), code: "B"))
         _ = store.store(dead(30..<35, .named("b", destination: "other"), code: "A"))
@@ -76,7 +74,6 @@ import Testing
     @Test("Large dead letters come in smaller pages, and none is left out")
     func largePages() throws {
         let store = try open()
-        defer { store.close() }
         for number in 0..<8 {
             _ = store.store(dead(number..<number + 1, filling: 1 << 20))
         }
@@ -91,7 +88,6 @@ import Testing
     @Test("Replayed dead letters wait again and are delivered, and the ledger counts them once")
     func replay() throws {
         let store = try open()
-        defer { store.close() }
         _ = store.store(dead(0..<30, .named("a")), dead(30..<40, .named("b")))
         let ids = try store.letters().map(\.id)
         let change = store.replaying(.ids(ids.prefix(5) + ids.prefix(5) + [123_456_789]))
@@ -112,7 +108,6 @@ import Testing
     @Test("A replayed log that is refused again becomes a dead letter again, and the replay ends")
     func dyingAgain() throws {
         let store = try open()
-        defer { store.close() }
         _ = store.store(dead(0..<10))
         for _ in 0..<2 {
             #expect(store.replaying(.matching(.init())).changed == 10)
@@ -129,7 +124,6 @@ import Testing
     @Test("Packets of replayed dead letters are marked as replayed, also after they are halved")
     func replayedPackets() throws {
         let store = try open()
-        defer { store.close() }
         let consumer = Consumer(store)
         func next() throws -> SealedPacket {
             store.flush("app")
@@ -163,7 +157,6 @@ import Testing
     @Test("Purged dead letters count as discarded, in as many steps as needed")
     func purge() throws {
         let store = try open()
-        defer { store.close() }
         _ = store.store(dead(0..<2500, code: "A"), dead(2500..<2600, code: "B"))
         let commits = store.status.commits.count
         let change = store.purging(.matching(.init(code: "A")))
@@ -181,7 +174,6 @@ import Testing
     @Test("An edited dead letter is sent with its new content to its new logstore")
     func edit() throws {
         let store = try open()
-        defer { store.close() }
         _ = store.store(dead(0..<2))
         let letter = try store.letters()[0]
         let trailer = GroupTrailer(topic: "mended", source: "s", tags: [("k", "v")])
@@ -239,7 +231,6 @@ import Testing
     )
     func damaged() throws {
         let store = try open()
-        defer { store.close() }
         _ = store.store(dead(0..<3))
         let id = try store.letters()[1].id
         let connection = try Connection(directory.path + "/queue.db", .readWrite)
@@ -314,7 +305,6 @@ import Testing
         let connection = try Connection(directory.path + "/queue.db", .readWrite)
         try connection.execute("DELETE FROM dead WHERE id = (SELECT min(id) FROM dead)")
         let store = try open()
-        defer { store.close() }
         #expect(store.status.repairedLogs == 1)
         #expect(store.status.ledger.dead == 9 && store.status.ledger.discarded == 1)
         #expect(store.status.ledger.isClosed)
@@ -323,7 +313,6 @@ import Testing
     @Test("A long message is cut between characters")
     func message() throws {
         let store = try open()
-        defer { store.close() }
         let reason = DeathReason(
             code: "PostBodyInvalid",
             message: "x" + String(repeating: "ü", count: 2000)
@@ -337,7 +326,6 @@ import Testing
     @Test("Simultaneous changes of dead letters are done or refused, and each gets one answer")
     func manyChanges() throws {
         let store = try open()
-        defer { store.close() }
         _ = store.store(dead(0..<300))
         let ids = try store.letters().map(\.id)
         let answers = Awaited<DeadLetterChange>()

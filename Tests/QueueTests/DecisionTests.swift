@@ -42,7 +42,7 @@ extension DurableQueue {
     let directory = TemporaryDirectory()
 
     private func open() throws -> DurableQueue {
-        try DurableQueue(.small(directory.path), journal: .silent)
+        try directory.open(.small(directory.path))
     }
 
     @Test("What was decided is there after a restart, and what was reset is not")
@@ -54,7 +54,6 @@ extension DurableQueue {
             #expect(store.decide(["a": [4], "c": []], resets: ["b"]) == nil)
         }
         let store = try open()
-        defer { store.close() }
         #expect(try store.recalled() == ["a": [4], "c": []])
     }
 
@@ -66,7 +65,6 @@ extension DurableQueue {
             for number in 1...5 { #expect(store.decide([:], "thing \(number)") == nil) }
         }
         let store = try open()
-        defer { store.close() }
         let first = try store.audited(limit: 3)
         #expect(first.map(\.entry.subject) == ["thing 5", "thing 4", "thing 3"])
         let rest = try store.audited(before: first.last?.id)
@@ -77,7 +75,6 @@ extension DurableQueue {
     @Test("A long text in the audit log is cut at a whole character")
     func longText() throws {
         let store = try open()
-        defer { store.close() }
         #expect(store.decide([:], String(repeating: "ü", count: 10_000)) == nil)
         let subject = try #require(try store.audited().first).entry.subject
         #expect(subject.utf8.count <= AuditEntry.textBytesMax)
@@ -87,7 +84,6 @@ extension DurableQueue {
     @Test("Settings above the bound on number or size are refused")
     func bounds() throws {
         let store = try open()
-        defer { store.close() }
         var many: [String: [UInt8]] = [:]
         for number in 0..<Decision.settingsMax { many["\(number)"] = [0] }
         #expect(store.decide(many) == nil)
@@ -101,7 +97,6 @@ extension DurableQueue {
     @Test("With the greatest number of settings each can still be changed, reset or exchanged")
     func changesWhenFull() throws {
         let store = try open()
-        defer { store.close() }
         var many: [String: [UInt8]] = [:]
         for number in 0..<Decision.settingsMax { many["\(number)"] = [0] }
         #expect(store.decide(many) == nil)
@@ -156,7 +151,6 @@ extension DurableQueue {
         try connection.execute("UPDATE rows SET logs = -5")
         try connection.finish()
         let store = try open()
-        defer { store.close() }
         #expect(try store.recalled() == ["a": [1, 2]])
         #expect(try store.audited().map(\.entry.subject) == ["first"])
     }

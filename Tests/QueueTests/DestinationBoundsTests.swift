@@ -74,8 +74,7 @@ import Testing
             $0.bytesMax = 20_000
             $0.logstoresMax = 1
         }
-        let store = try DurableQueue(configuration, journal: journal)
-        defer { store.close() }
+        let store = try directory.open(configuration, journal: journal)
         let consumer = Consumer(store)
         for _ in 0..<3 {
             while store.store(batch(0)) == .stored {}
@@ -110,8 +109,7 @@ import Testing
         _ = before.packets(2)
         let bytes = first.status.destinations["app"]?.bytes
         first.close()
-        let store = try DurableQueue(configuration, journal: .silent)
-        defer { store.close() }
+        let store = try directory.open(configuration)
         #expect(store.status.destinations["app"]?.bytes == bytes)
         let consumer = Consumer(store)
         #expect(try drain(store, consumer, "app").count == 10)
@@ -128,8 +126,7 @@ import Testing
         let journal = Journal(level: .info, format: .json) { lines.put($0) }
         let time = Locked(WallTime(seconds: 1_800_000_000))
         let clock = QueueClock { time.withLock { $0 } }
-        let store = try DurableQueue(configuration, journal: journal, clock: clock)
-        defer { store.close() }
+        let store = try directory.open(configuration, journal: journal, clock: clock)
         let consumer = Consumer(store)
         for number in 0..<100 {
             time.withLock { $0 = WallTime(nanoseconds: $0.nanoseconds + 1000) }
@@ -156,8 +153,7 @@ import Testing
             $0.bytesMax = 20_000
             $0.overflow = .dropOldest
         }
-        let store = try DurableQueue(configuration, journal: .silent)
-        defer { store.close() }
+        let store = try directory.open(configuration)
         let consumer = Consumer(store)
         for number in 0..<50 { _ = store.store(batch(number)) }
         store.flush("app")
@@ -176,8 +172,7 @@ import Testing
             $0.bytesMax = 20_000
             $0.overflow = .dropOldest
         }
-        let store = try DurableQueue(configuration, journal: .silent)
-        defer { store.close() }
+        let store = try directory.open(configuration)
         _ = store.store(batch(0))
         let large = Batch(stream: .named("a"), logs: logs([1], filling: 30_000))
         #expect(store.store(large) == .refused(.destinationFull))
@@ -188,8 +183,7 @@ import Testing
     func fullQueue() throws {
         var configuration = configuration { $0.overflow = .dropOldest }
         configuration.bytesMax = 40_000
-        let store = try DurableQueue(configuration, journal: .silent)
-        defer { store.close() }
+        let store = try directory.open(configuration)
         let consumer = Consumer(store)
         for number in 0..<20 { _ = store.store(batch(number)) }
         var stored = 0

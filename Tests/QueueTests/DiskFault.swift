@@ -1,6 +1,5 @@
 import CSQLite
 import Glibc
-import Queue
 import Synchronization
 import System
 import TestSupport

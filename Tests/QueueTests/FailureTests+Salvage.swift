@@ -35,9 +35,7 @@ extension FailureTests {
     func failedSalvage(fault: DiskFault) throws {
         try fill()
         do {
-            let connection = try Connection(path + "/queue.db", .readWrite)
-            try connection.execute("UPDATE ledger SET delivered = -1")
-            try connection.finish()
+            try execute(in: path + "/queue.db", "UPDATE ledger SET delivered = -1")
         }
         DiskFault.set(fault)
         do {
@@ -73,9 +71,7 @@ extension FailureTests {
             _ = Consumer(store).packets(1)
             ledger = store.status.ledger
         }
-        let connection = try Connection(path + "/queue.db", .readWrite)
-        try connection.execute("UPDATE ledger SET delivered = -1")
-        try connection.finish()
+        try execute(in: path + "/queue.db", "UPDATE ledger SET delivered = -1")
         return ledger
     }
 

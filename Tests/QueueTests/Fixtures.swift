@@ -1,6 +1,7 @@
 import Glibc
 import Logs
 import Queue
+import SQLite
 import System
 import TestSupport
 import Testing
@@ -28,6 +29,65 @@ extension QueueConfiguration {
         configuration.tuning.retryMax = .milliseconds(50)
         return configuration
     }
+}
+
+extension TemporaryDirectory {
+    /// Opens a queue, which is closed before the directory goes away.
+    func open(
+        _ configuration: QueueConfiguration,
+        journal: Journal = .silent,
+        clock: QueueClock = .started()
+    ) throws(QueueError) -> DurableQueue {
+        let store = try DurableQueue(configuration, journal: journal, clock: clock)
+        atEnd { store.close() }
+        return store
+    }
+
+    /// Opens a small queue in the directory.
+    func queue(
+        _ change: (inout QueueConfiguration) -> Void = { _ in }
+    ) throws(QueueError) -> DurableQueue {
+        var configuration = QueueConfiguration.small(path)
+        change(&configuration)
+        return try open(configuration)
+    }
+}
+
+/// Changes a database that no queue uses.
+func execute(in database: String, _ sql: String) throws {
+    let connection = try Connection(database, .readWrite)
+    try connection.execute(sql)
+    try connection.finish()
+}
+
+/// A time of day that a test sets, or steps as a system does when it learns the time.
+struct SteppedClock {
+    private let time = Locked(WallTime(seconds: 1_800_000_000))
+    /// Where the clock is stepped to when it is next followed.
+    private let target = Locked<WallTime?>(nil)
+
+    var queueClock: QueueClock {
+        QueueClock { [time] in
+            time.withLock { $0 }
+        } follow: { [time, target] in
+            guard let target = target.withLock({ $0.take() }) else { return .zero }
+            return time.withLock { time in
+                defer { time = target }
+                return .nanoseconds(target.nanoseconds - time.nanoseconds)
+            }
+        }
+    }
+
+    func set(_ seconds: Int64) { time.withLock { $0 = WallTime(seconds: seconds) } }
+
+    func wait(_ seconds: Int64) {
+        time.withLock { $0 = WallTime(seconds: $0.seconds + seconds) }
+    }
+
+    /// True until the queue has followed the step.
+    var isStepping: Bool { target.withLock { $0 != nil } }
+
+    func step(to seconds: Int64) { target.withLock { $0 = WallTime(seconds: seconds) } }
 }
 
 extension Outlet {

@@ -231,8 +231,7 @@ import Testing
         var configuration = QueueConfiguration.small(directory.path)
         configuration.destinations = rules(20)
         configuration.ageMax = .seconds(150)
-        let store = try DurableQueue(configuration, journal: .silent, clock: clock.queueClock)
-        defer { store.close() }
+        let store = try directory.open(configuration, clock: clock.queueClock)
         let consumer = Consumer(store)
         _ = try begin(store, consumer, backlog: 100)
         fill(store, 100..<200)

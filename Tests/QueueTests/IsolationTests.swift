@@ -97,8 +97,7 @@ import Testing
         var configuration = QueueConfiguration.small(directory.path)
         configuration.destinations["app"]?.packet.logs = 10
         configuration.destinations["app"]?.lanes = lanes
-        let store = try DurableQueue(configuration, journal: .silent)
-        defer { store.close() }
+        let store = try directory.open(configuration)
         let consumer = Consumer(store)
         var good = 0
         for round in 0..<60 {
@@ -252,8 +251,7 @@ import Testing
     func discard() throws {
         let lines = Awaited<[UInt8]>()
         let journal = Journal(level: .warning, format: .json) { lines.put($0) }
-        let store = try DurableQueue(.small(directory.path), journal: journal)
-        defer { store.close() }
+        let store = try directory.open(.small(directory.path), journal: journal)
         let consumer = Consumer(store)
         let reason = DeathReason(code: "Unauthorized", message: "no", requestID: "A", status: 401)
         for number in 0..<3 {

@@ -1,4 +1,3 @@
-import Queue
 import Testing
 
 @testable import SQLiteQueue

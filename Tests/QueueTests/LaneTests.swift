@@ -1,4 +1,3 @@
-import Logs
 import Queue
 import SQLite
 import System
@@ -20,7 +19,7 @@ import Testing
     private func open(lanes: Int) throws -> DurableQueue {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.destinations = ["app": rules(lanes: lanes)]
-        return try DurableQueue(configuration, journal: .silent)
+        return try directory.open(configuration)
     }
 
     /// Stores so many packets of ten logs each.
@@ -39,7 +38,6 @@ import Testing
     @Test("Each packet has a lane of its own, and no more are handed over than there are lanes")
     func oneEach() throws {
         let store = try open(lanes: 3)
-        defer { store.close() }
         let consumer = Consumer(store)
         fill(store, packets: 5)
         store.request(5, for: "app")
@@ -59,7 +57,6 @@ import Testing
     @Test("Logstores have lanes of their own; without lanes packets have none")
     func outlets() throws {
         let store = try open(lanes: 1)
-        defer { store.close() }
         let consumer = Consumer(store)
         fill(store, packets: 2, logstore: "x")
         fill(store, packets: 2, logstore: "y")
@@ -87,7 +84,6 @@ import Testing
         }
         #expect(before[1].lane?.sequence == 2)
         let store = try open(lanes: 2)
-        defer { store.close() }
         let consumer = Consumer(store)
         store.request(4, for: "app")
         let again = consumer.next(2)
@@ -108,7 +104,6 @@ import Testing
     @Test("Another lane begins anew, for the same content, and nothing uses the old key again")
     func relane() throws {
         let store = try open(lanes: 2)
-        defer { store.close() }
         let consumer = Consumer(store)
         fill(store, packets: 6)
         store.end(consumer.packets(1)[0], .stored)
@@ -153,7 +148,6 @@ import Testing
         store.close()
         // It has none after a restart, either, also where there are lanes again.
         let next = try open(lanes: 1)
-        defer { next.close() }
         let other = Consumer(next)
         let third = other.packets(1)[0]
         #expect(third.packID == packet.packID && third.lane == nil)
@@ -190,7 +184,6 @@ import Testing
     @Test("Refused packets never share a key with what is cut from them")
     func isolated() throws {
         let store = try open(lanes: 2)
-        defer { store.close() }
         let consumer = Consumer(store)
         let seconds = UInt32(WallTime.now.seconds)
         for packet in 0..<3 {
@@ -217,7 +210,6 @@ import Testing
     @Test("A packet that waits for others makes place for them, and keeps its own lane")
     func setAside() throws {
         let store = try open(lanes: 1)
-        defer { store.close() }
         let consumer = Consumer(store)
         fill(store, packets: 4)
         var aside: [SealedPacket] = []
@@ -245,7 +237,6 @@ import Testing
     @Test("A postponed packet comes again with its lane, when others were stored or none is there")
     func postponed() throws {
         let store = try open(lanes: 2)
-        defer { store.close() }
         let consumer = Consumer(store)
         let outlet = Outlet.named("app-log")
         fill(store, packets: 4)
@@ -271,7 +262,6 @@ import Testing
     @Test("What waits for room to die in makes place for others")
     func dying() throws {
         let store = try open(lanes: 1)
-        defer { store.close() }
         let consumer = Consumer(store)
         let seconds = UInt32(WallTime.now.seconds)
         for number in 0..<2 {
@@ -315,7 +305,6 @@ import Testing
         store.close()
 
         let again = try open(lanes: 2)
-        defer { again.close() }
         let second = Consumer(again)
         again.request(6, for: "app")
         // Of the two lanes that there are now one is taken.
@@ -334,14 +323,13 @@ import Testing
             fill(store, packets: 4)
             before = Consumer(store).packets(3)
             store.close()
-            let connection = try Connection(directory.path + "/queue.db", .readWrite)
-            try connection.execute(
+            try execute(
+                in: directory.path + "/queue.db",
                 """
                 UPDATE packets SET lane_key = (SELECT lane_key FROM packets ORDER BY number LIMIT 1)
                 WHERE number = (SELECT max(number) FROM packets)
                 """
             )
-            try connection.finish()
         }
         var given: Lane?
         for _ in 0..<2 {
@@ -366,17 +354,15 @@ import Testing
             fill(store, packets: 6)
             before = Consumer(store).packets(4)
             store.close()
-            let connection = try Connection(directory.path + "/queue.db", .readWrite)
-            try connection.execute(
+            try execute(
+                in: directory.path + "/queue.db",
                 """
                 UPDATE packets SET lane_sequence = -5 WHERE number = \(before[0].number);
                 UPDATE packets SET logs = 3 WHERE number = \(before[1].number)
                 """
             )
-            try connection.finish()
         }
         let store = try open(lanes: 4)
-        defer { store.close() }
         #expect(store.status.salvages == 1)
         let consumer = Consumer(store)
         let found = Dictionary(

@@ -15,7 +15,7 @@ import Testing
         var configuration = QueueConfiguration.small(directory.path)
         configuration.destinations["app"]?.lateLogs = policy
         configuration.tuning.rowBytes = rowBytes
-        return try DurableQueue(configuration, journal: .silent)
+        return try directory.open(configuration)
     }
 
     /// Logs 0, 10, 20, … are too old, and so is 5 of the future.
@@ -42,7 +42,6 @@ import Testing
     )
     func rewrite(rowBytes: Int) throws {
         let store = try open(.rewrite, rowBytes: rowBytes)
-        defer { store.close() }
         _ = store.store(Batch(stream: .named("a"), logs: mixed()))
         let sls = FakeSLS(store, refuses: isLate)
         try sls.run()
@@ -69,7 +68,6 @@ import Testing
     )
     func drop(rowBytes: Int) throws {
         let store = try open(.drop, rowBytes: rowBytes)
-        defer { store.close() }
         _ = store.store(Batch(stream: .named("a"), logs: mixed()))
         let sls = FakeSLS(store, refuses: isLate)
         try sls.run()
@@ -82,7 +80,6 @@ import Testing
     @Test("Dead letters of late logs name the time as the reason", arguments: [64 << 10, 60])
     func deadLetter(rowBytes: Int) throws {
         let store = try open(.deadLetter, rowBytes: rowBytes)
-        defer { store.close() }
         _ = store.store(Batch(stream: .named("a"), logs: mixed()))
         let sls = FakeSLS(store, refuses: isLate)
         try sls.run()
@@ -100,7 +97,6 @@ import Testing
     @Test("If the answer has SLS's time, that time decides which logs are late")
     func serverTime() throws {
         let store = try open(.rewrite)
-        defer { store.close() }
         let (later, almostOld) = (now + 600, now - 7 * 86_400 + 300)
         var logs = timed([0], at: now)
         let one = timed([1], at: almostOld)
@@ -124,8 +120,7 @@ import Testing
         var configuration = QueueConfiguration.small(directory.path)
         configuration.destinations["app"]?.lateLogs = .rewrite
         let clock = ManualClock(at: WallTime(seconds: 5)).queueClock
-        let store = try DurableQueue(configuration, journal: .silent, clock: clock)
-        defer { store.close() }
+        let store = try directory.open(configuration, clock: clock)
         _ = store.store(Batch(stream: .named("a"), logs: timed(0..<3, at: 5)))
         let reason = DeathReason(
             code: "PostBodyInvalid",
@@ -142,7 +137,6 @@ import Testing
     @Test("A packet of late logs alone leaves no packet when they are dropped")
     func nothingLeft() throws {
         let store = try open(.drop)
-        defer { store.close() }
         _ = store.store(Batch(stream: .named("a"), logs: timed(0..<5, at: old)))
         let sls = FakeSLS(store, refuses: isLate)
         try sls.run()
@@ -154,7 +148,6 @@ import Testing
     @Test("A packet with a late and a bad log needs both: its time first, then the halves")
     func lateAndBad() throws {
         let store = try open(.rewrite)
-        defer { store.close() }
         _ = store.store(Batch(stream: .named("a"), logs: mixed()))
         let sls = FakeSLS(store) { isLate($0) || (try? number($0) == 33) ?? true }
         try sls.run()

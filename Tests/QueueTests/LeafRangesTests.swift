@@ -107,6 +107,13 @@ import Testing
             }
         }
     }
+}
+
+/// Damage in a leaf, or in what one of its rows has on other pages.
+@Suite struct DamagedLeafTests {
+    private static let pageBytes = 8192
+    private let directory = TemporaryDirectory()
+    private let path: String
 
     init() throws {
         path = directory.path + "/table.db"

@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test("While no log was opened a checkpoint leaves nothing of one", arguments: [false, true])
-    func noLogOfCheckpoint(isWAL: Bool) throws {
+    func checkpointWithoutLog(isWAL: Bool) throws {
         let connection = try Connection(directory.path + "/queue.db", .readWrite)
         if isWAL { try connection.execute("PRAGMA journal_mode = WAL") }
         for kind in [Connection.Checkpoint.passive, .restart, .truncate] {
@@ -192,7 +192,7 @@ import Testing
         var configuration = QueueConfiguration.small(path)
         configuration.durability = durability
         configuration.tuning.checkpointBytes = 1 << 20
-        let store = try DurableQueue(configuration, journal: .silent)
+        let store = try directory.open(configuration)
         defer { store.close() }
         let consumer = Consumer(store)
         let bytes: [UInt8] = [0x0A, 0x80, 0x80, 0x04]
@@ -274,9 +274,7 @@ import Testing
         _ directory: TemporaryDirectory,
         _ durability: Durability = .full
     ) throws {
-        var configuration = QueueConfiguration.small(directory.path)
-        configuration.durability = durability
-        let store = try DurableQueue(configuration, journal: .silent)
+        let store = try directory.queue { $0.durability = durability }
         defer { store.close() }
         #expect(store.status.salvages == 1)
         let ledger = store.status.ledger

@@ -52,7 +52,7 @@ import Testing
         var bytes = readFile(path)
         change(&bytes)
         writeFile(path, bytes)
-        let store = try DurableQueue(.small(copy.path), journal: .silent)
+        let store = try copy.queue()
         defer { store.close() }
         let new = Batch(stream: .named("new"), logs: logs(5000..<5003))
         #expect(store.store(new) == .stored, comment)
@@ -165,7 +165,7 @@ import Testing
     private var database: String { directory.path + "/queue.db" }
 
     private func fill() throws {
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
+        let store = try directory.queue()
         defer { store.close() }
         for row in 0..<100 {
             let batch = Batch(
@@ -182,7 +182,7 @@ import Testing
         _ comment: Comment = "",
         salvages: Int = 1
     ) throws -> Ledger {
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
+        let store = try directory.queue()
         defer { store.close() }
         #expect(store.status.salvages == salvages, comment)
         #expect(store.status.ledger.isClosed, comment)
@@ -237,8 +237,7 @@ import Testing
     func withLog(count: Int) throws {
         let copy = try directory.fillLog()
         overwrite(copy) { $0.replaceSubrange(..<count, with: [UInt8](repeating: 0, count: count)) }
-        let store = try DurableQueue(.small(copy.path), journal: .silent)
-        defer { store.close() }
+        let store = try copy.queue()
         #expect(store.status.ledger.queued == 300 && store.status.ledger.isClosed)
     }
 

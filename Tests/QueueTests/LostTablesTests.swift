@@ -14,7 +14,7 @@ import Testing
 
     private func open() throws -> DurableQueue {
         let journal = Journal(level: .warning, format: .json) { [lines] in lines.put($0) }
-        return try DurableQueue(.small(directory.path), journal: journal)
+        return try directory.open(.small(directory.path), journal: journal)
     }
 
     private func said() -> String {
@@ -78,7 +78,7 @@ import Testing
         var bytes = readFile(database)
         bytes[try place(bytes)] ^= bit
         writeFile(database, bytes)
-        let store = try DurableQueue(.small(directory.path), journal: journal)
+        let store = try directory.open(.small(directory.path), journal: journal)
         defer { store.close() }
         try expectTenLogs(in: store)
     }
@@ -118,7 +118,6 @@ import Testing
             try expectTenLogs(in: store)
         }
         let store = try open()
-        defer { store.close() }
         #expect(try store.recalled() == ["b": [3]])
         #expect(said() == "")
     }
@@ -127,7 +126,6 @@ import Testing
     func audit() throws {
         try lose("audit")
         let store = try open()
-        defer { store.close() }
         #expect(try insist(store) { try store.audited() }.isEmpty)
         #expect(store.status.salvages == 1)
         #expect(try store.recalled() == ["a": [1, 2]])
@@ -142,7 +140,6 @@ import Testing
     func ledger() throws {
         try lose("ledger")
         let store = try open()
-        defer { store.close() }
         #expect(store.status.salvages == 1)
         #expect(said().contains("the number of lost logs is unknown"))
         try expectTenLogs(in: store)
@@ -159,9 +156,7 @@ import Testing
         let ledger = store.status.ledger
         store.close()
         if let change {
-            let connection = try Connection(directory.path + "/queue.db", .readWrite)
-            try connection.execute(change)
-            try connection.finish()
+            try execute(in: directory.path + "/queue.db", change)
         }
         return ledger
     }
@@ -174,8 +169,7 @@ import Testing
             UPDATE ledger SET accepted = -1
             """
         )
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue()
         #expect(store.status.salvages == 1)
         #expect(try store.deadNumbers() == Array(0..<99))
         #expect(store.status.ledger.dead == 99 && store.status.ledger.queued == 10)
@@ -194,8 +188,7 @@ import Testing
         let ledger = try fill(
             "UPDATE dead SET \(column) = \(value) WHERE id = (SELECT max(id) FROM dead)"
         )
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue()
         let found = store.status.ledger
         #expect(found.isClosed && found.accepted == ledger.accepted && found.queued == 10)
         #expect(found.dead >= 99)
@@ -219,7 +212,6 @@ import Testing
     /// A sealed packet of a hundred logs, and a hundred that wait.
     private func fill() throws -> (packet: SealedPacket, ledger: Ledger) {
         let store = try open()
-        defer { store.close() }
         for row in 0..<20 {
             let batch = Batch(
                 stream: .named("a"),
@@ -257,7 +249,6 @@ import Testing
         bytes[try placeInIndex()] = 11
         writeFile(database, bytes)
         let store = try open()
-        defer { store.close() }
         #expect(store.status.salvages == 0 && store.status.ledger == ledger)
         #expect(!directory.names.contains { $0.hasPrefix("queue.corrupt-") })
         let said = lines.take(lines.count).map { String(decoding: $0, as: UTF8.self) }
@@ -275,7 +266,6 @@ import Testing
         bytes[try placeInIndex("DESC")] = 53
         writeFile(database, bytes)
         let store = try open()
-        defer { store.close() }
         #expect(store.status.salvages == 0 && store.status.ledger == ledger)
         let said = lines.take(lines.count).map { String(decoding: $0, as: UTF8.self) }
         #expect(said.contains { $0.contains("rebuilt from its table") })
@@ -292,7 +282,6 @@ import Testing
         bytes[Int(page - 1) * 8192] = 0x55
         writeFile(database, bytes)
         let store = try open()
-        defer { store.close() }
         #expect(store.status.salvages == 1 && store.status.ledger == ledger)
     }
 }

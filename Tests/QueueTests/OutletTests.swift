@@ -24,13 +24,12 @@ import Testing
             packets: PacketLimits(rawBytes: 1 << 20, logs: logs, age: .seconds(3600))
         )
         configuration.tuning.idleStreams = idleStreams
-        return try DurableQueue(configuration, journal: .silent)
+        return try directory.open(configuration)
     }
 
     @Test("Outlets are announced: those that are known at once, each new one before its packets")
     func announcement() throws {
         let store = try open()
-        defer { store.close() }
         let events = Awaited<String>()
         _ = store.store(batch(0..<1, .named("x")), batch(1..<2, .named("y")))
         store.announceOutlets { for outlet in $0 { events.put(outlet.logstore) } }
@@ -50,7 +49,6 @@ import Testing
         _ = first.store(batch(0..<1, .named("x")), batch(1..<2, .named("y", destination: "other")))
         first.close()
         let store = try open()
-        defer { store.close() }
         let announced = Awaited<Outlet>()
         store.announceOutlets { for outlet in $0 { announced.put(outlet) } }
         let expected: Set = [Outlet.named("x"), .named("y", destination: "other")]
@@ -60,7 +58,6 @@ import Testing
     @Test("Packets are handed over of the outlet that asks, and of no other")
     func demand() throws {
         let store = try open()
-        defer { store.close() }
         let consumer = Consumer(store)
         _ = store.store(batch(0..<30, .named("x")), batch(30..<60, .named("y")))
         let packets = consumer.packets(2, of: .named("y"))
@@ -81,7 +78,6 @@ import Testing
         let sealed = before.packets(1, of: .named("x")) + before.packets(1, of: .named("y"))
         first.close()
         let store = try open()
-        defer { store.close() }
         let consumer = Consumer(store)
         let again = consumer.packets(2, of: .named("y"))
         #expect(again[0].packID == sealed[1].packID)
@@ -92,7 +88,6 @@ import Testing
     @Test("However much is asked for, a bounded number of packets is remembered")
     func boundedDemand() throws {
         let store = try open()
-        defer { store.close() }
         let consumer = Consumer(store)
         _ = store.store(batch(0..<1, .named("x")))
         for _ in 0..<3 { store.request(.max, for: .named("x")) }
@@ -106,7 +101,6 @@ import Testing
     @Test("An outlet that was empty for long is retired, and announced again with its next log")
     func retirement() throws {
         let store = try open(idleStreams: 0)
-        defer { store.close() }
         let events = Awaited<String>()
         store.announceOutlets { for outlet in $0 { events.put("+\(outlet.logstore)") } }
         store.retireOutlets { for outlet in $0 { events.put("-\(outlet.logstore)") } }

@@ -19,7 +19,7 @@ import Testing
         configuration.bytesMax = bytesMax
         for name in ["app", "other"] { configuration.destinations[name]?.overflow = .dropOldest }
         rules(&configuration.destinations)
-        return try DurableQueue(configuration, journal: journal)
+        return try directory.open(configuration, journal: journal)
     }
 
     /// One log that takes some 600 bytes of the queue.

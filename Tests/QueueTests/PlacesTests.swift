@@ -1,4 +1,3 @@
-import Logs
 import Queue
 import System
 import TestSupport
@@ -15,7 +14,7 @@ import Testing
         var configuration = QueueConfiguration.small(directory.path)
         configuration.ageMax = .seconds(60)
         configuration.destinations["app"]?.logstoresMax = logstoresMax
-        return try DurableQueue(
+        return try directory.open(
             configuration,
             journal: .silent,
             clock: QueueClock { [time] in time.withLock { $0 } }
@@ -62,7 +61,6 @@ import Testing
     @Test("Of the logstores that one request names, those that come last have no place")
     func together() throws {
         let queue = try open(6)
-        defer { queue.close() }
         for name in ["a", "b", "c", "d"] { prove(name, in: queue) }
         func crowdedOut(_ names: String...) -> Set<String> {
             Set(queue.crowdedOut(names.map { .named($0) }).map(\.logstore))
@@ -80,7 +78,6 @@ import Testing
     @Test("Where none is known to exist all places are for whoever comes")
     func noneProven() throws {
         let queue = try open(4)
-        defer { queue.close() }
         for name in ["w", "x", "y", "z"] { #expect(store(name, in: queue) == .stored) }
         #expect(store("v", in: queue) == .refused(.tooManyLogstores))
     }
@@ -90,7 +87,6 @@ import Testing
     )
     func sealedExpires() throws {
         let queue = try open(1)
-        defer { queue.close() }
         let consumer = Consumer(queue)
         #expect(store("invented", in: queue) == .stored)
         queue.flush("app")
@@ -113,7 +109,6 @@ import Testing
     @Test("One that was stored before it could be taken back is delivered")
     func storedInTime() throws {
         let queue = try open(1)
-        defer { queue.close() }
         #expect(store("slow", in: queue) == .stored)
         queue.flush("app")
         let held = Consumer(queue).packets(1, of: .named("slow"))[0]
@@ -136,7 +131,6 @@ import Testing
             queue.close()
         }
         let queue = try open(1)
-        defer { queue.close() }
         wait(30)
         queue.wait { $0.ledger.expired == 1 }
         #expect(queue.status.ledger.queued == 1 && queue.status.ledger.isClosed)

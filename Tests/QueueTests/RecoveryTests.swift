@@ -20,8 +20,7 @@ import Testing
 
     @Test("What a crash leaves on disk is resumed: packets first, then what waited")
     func crash() throws {
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue()
         let consumer = Consumer(store)
         _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
         store.flush("app")
@@ -34,8 +33,7 @@ import Testing
         store.wait { $0.ledger.delivered == 10 }
 
         let copy = directory.copy()
-        let crashed = try DurableQueue(.small(copy.path), journal: .silent)
-        defer { crashed.close() }
+        let crashed = try copy.queue()
         #expect(crashed.status.ledger == store.status.ledger)
         #expect(crashed.status.bytes == store.status.bytes)
         let heir = Consumer(crashed)
@@ -75,8 +73,7 @@ import Testing
         try tamper(directory, "UPDATE ledger SET queued = \(counted), accepted = \(counted)")
         let lines = Awaited<[UInt8]>()
         let journal = Journal(level: .info, format: .json) { lines.put($0) }
-        let again = try DurableQueue(.small(directory.path), journal: journal)
-        defer { again.close() }
+        let again = try directory.open(.small(directory.path), journal: journal)
         let ledger = again.status.ledger
         #expect(ledger.queued == 10)
         #expect(ledger.discarded == Int64(discarded))
@@ -153,10 +150,7 @@ import Testing
 
     @Test("The space of an outage is given back")
     func space() throws {
-        var configuration = QueueConfiguration.small(directory.path)
-        configuration.tuning.checkpointBytes = 1 << 20
-        let store = try DurableQueue(configuration, journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue { $0.tuning.checkpointBytes = 1 << 20 }
         let consumer = Consumer(store)
         for number in 0..<200 {
             let noise = EncodedLogs(
@@ -181,8 +175,7 @@ import Testing
 
     @Test("What is stored comes out in order, and is gone once it is acknowledged")
     func roundTrip() throws {
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue()
         for start in stride(from: 0, to: 50, by: 10) {
             let batch = Batch(stream: .named("a"), logs: logs(start..<start + 10))
             #expect(store.store(batch) == .stored)
@@ -205,10 +198,7 @@ import Testing
 
     @Test("A packet that is not in memory is read from the disk, the same as before")
     func readBack() throws {
-        var configuration = QueueConfiguration.small(directory.path)
-        configuration.tuning.recentBytesMax = 0
-        let store = try DurableQueue(configuration, journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue { $0.tuning.recentBytesMax = 0 }
         #expect(store.store(Batch(stream: .named("a"), logs: logs(0..<1000))) == .stored)
         #expect(store.store(Batch(stream: .named("b"), logs: logs(1000..<1100))) == .stored)
         #expect(store.store(Batch(stream: .named("a"), logs: logs(1100..<1200))) == .stored)
@@ -231,8 +221,7 @@ import Testing
             before = consumer.packets(1)[0]
             _ = store.store(Batch(stream: .named("a"), logs: logs(10..<20)))
         }
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue()
         let consumer = Consumer(store)
         let again = consumer.packets(1)[0]
         #expect(again.number == before.number)

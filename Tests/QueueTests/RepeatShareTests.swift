@@ -1,6 +1,4 @@
-import Logs
 import Queue
-import SQLite
 import System
 import TestSupport
 import Testing
@@ -14,7 +12,7 @@ import Testing
     private func open(repeatsMax: Int = 100) throws -> DurableQueue {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.repeatsMax = repeatsMax
-        return try DurableQueue(configuration, journal: .silent)
+        return try directory.open(configuration)
     }
 
     private func send(
@@ -57,7 +55,6 @@ import Testing
     @Test("Without keys a destination displaces its own")
     func destinations() throws {
         let store = try open()
-        defer { store.close() }
         for number in 0..<20 { #expect(send(number, by: nil, store) == .stored) }
         for number in 1000..<1300 { #expect(send(number, by: nil, to: "other", store) == .stored) }
         for number in 0..<20 {
@@ -68,7 +65,6 @@ import Testing
     @Test("A key does not get a larger part by sending to several destinations")
     func severalDestinations() throws {
         let store = try open()
-        defer { store.close() }
         for number in 0..<40 { #expect(send(number, by: "phone", store) == .stored) }
         for number in 1000..<1300 {
             let destination = number % 2 == 0 ? "app" : "other"
@@ -82,7 +78,6 @@ import Testing
     @Test("Keys with too many requests get equal shares within the bound")
     func equal() throws {
         let store = try open()
-        defer { store.close() }
         for round in 0..<3 {
             for (place, sender) in ["a", "b", "c", "d"].enumerated() {
                 for number in 0..<50 {
@@ -104,7 +99,6 @@ import Testing
     @Test("The same request by another key is the same request")
     func rotated() throws {
         let store = try open()
-        defer { store.close() }
         #expect(send(1, by: "old", store) == .stored)
         #expect(send(1, by: "new", store) == BatchIdentity.of(1000).repeated)
         #expect(send(1, by: nil, store) == BatchIdentity.of(1000).repeated)

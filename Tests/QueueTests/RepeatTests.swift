@@ -145,8 +145,7 @@ extension DurableQueue {
             #expect(second.send(number) == BatchIdentity.of(number).repeated)
         }
         #expect(second.status.repeats == QueueStatus.Repeats(known: 3, repeated: 3))
-        let third = try DurableQueue(.small(killed.path), journal: .silent)
-        defer { third.close() }
+        let third = try killed.queue()
         #expect(third.send(2000) == BatchIdentity.of(2000).repeated)
         #expect(third.send(3000) == .stored)
         #expect(third.status.ledger.accepted == 30)

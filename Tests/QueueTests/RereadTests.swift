@@ -112,10 +112,7 @@ import Testing
 
     @Test("A reader that holds a snapshot delays neither a changed logstore nor the logs behind it")
     func movedBesideReader() throws {
-        var configuration = QueueConfiguration.small(directory.path)
-        configuration.destinations = rules("typo")
-        let store = try DurableQueue(configuration, journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue { $0.destinations = rules("typo") }
         let stream = StreamKey.named("a", logstore: "typo")
         #expect(store.store(Batch(stream: stream, logs: logs(0..<10))) == .stored)
         let reader = try Connection(directory.path + "/queue.db", .readOnly)
@@ -133,8 +130,7 @@ import Testing
 
         // As a kill would leave it.
         let copy = directory.copy()
-        let again = try DurableQueue(.small(copy.path), journal: .silent)
-        defer { again.close() }
+        let again = try copy.queue()
         #expect(again.status.ledger.queued == 30 && again.status.salvages == 0)
     }
 
@@ -194,7 +190,7 @@ import Testing
     private func open(_ logstore: String?, lanes: Int = 0) throws -> DurableQueue {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.destinations["app"] = rules(logstore, lanes: lanes)
-        return try DurableQueue(configuration, journal: .silent)
+        return try directory.open(configuration)
     }
 
     private func batch(_ numbers: Range<Int>, _ logstore: String) -> Batch {
@@ -233,7 +229,6 @@ import Testing
         second.close()
 
         let store = try open("right", lanes: lanes)
-        defer { store.close() }
         let announced = Awaited<Outlet>()
         store.announceOutlets { for outlet in $0 { announced.put(outlet) } }
         #expect(announced.take(1) == [.named("right")] && announced.count == 0)
@@ -251,7 +246,6 @@ import Testing
     @Test("A reload moves what waits, and takes back what delivery holds before it is sent again")
     func reload() throws {
         let store = try open("typo")
-        defer { store.close() }
         let events = Awaited<String>()
         store.announceOutlets { for outlet in $0 { events.put("+\(outlet.logstore)") } }
         store.retireOutlets { for outlet in $0 { events.put("-\(outlet.logstore)") } }
@@ -282,7 +276,6 @@ import Testing
         first.close()
 
         let store = try open(nil)
-        defer { store.close() }
         store.flush("app")
         let consumer = Consumer(store)
         let old = try consumer.packets(1, of: .named("typo")).flatMap(store.contents)
@@ -294,7 +287,6 @@ import Testing
     @Test("A packet that is stored all the same counts once")
     func storedMeanwhile() throws {
         let store = try open("typo")
-        defer { store.close() }
         let consumer = Consumer(store)
         _ = store.store(batch(0..<10, "typo"), batch(10..<20, "typo"))
         let held = consumer.packets(1, of: .named("typo"))[0]
@@ -309,7 +301,6 @@ import Testing
     @Test("A dead letter is replayed to the new name, and sent nowhere else")
     func deadLetters() throws {
         let store = try open("typo")
-        defer { store.close() }
         let dead = Batch.Dead(
             logs: timed([7], at: 1_800_000_000),
             reason: DeathReason(code: "ValueTooLarge", message: "too long")

@@ -19,7 +19,7 @@ import Testing
         configuration.ageMax = .seconds(60)
         configuration.destinations["app"]?.packet.logs = 10
         let clock = QueueClock { [time] in time.withLock { $0 } }
-        return try DurableQueue(configuration, journal: .silent, clock: clock)
+        return try directory.open(configuration, clock: clock)
     }
 
     /// Alike, they compress well together; as letters they would take several times the bound.
@@ -39,7 +39,6 @@ import Testing
     @Test("Few of them wait, the bound holds, good logs go on, and nothing is lost")
     func bounded() throws {
         let store = try open()
-        defer { store.close() }
         fill(store, 0..<500)
         fill(store, 1000..<1100, "good")
         let sls = FakeSLS(store) { (try? number($0) < 1000) ?? true }
@@ -65,7 +64,6 @@ import Testing
     @Test("They grow too old as all others do")
     func expire() throws {
         let store = try open()
-        defer { store.close() }
         fill(store, 0..<500)
         let sls = FakeSLS(store) { _ in true }
         try exhaust(sls)
@@ -86,7 +84,6 @@ import Testing
         try exhaust(FakeSLS(first) { _ in true })
         first.close()
         let store = try open(bytesMax: 80_000)
-        defer { store.close() }
         fill(store, 1000..<1100, "good")
         store.flush("app")
         let packets = Consumer(store).packets(20, of: .named("app-log"))

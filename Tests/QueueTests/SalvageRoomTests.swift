@@ -69,9 +69,7 @@ import Testing
     }
 
     private func damage() throws {
-        let connection = try Connection(database, .readWrite)
-        try connection.execute("UPDATE ledger SET delivered = -1")
-        try connection.finish()
+        try execute(in: database, "UPDATE ledger SET delivered = -1")
     }
 
     /// Takes and acknowledges until nothing is queued, or so many packets were taken.

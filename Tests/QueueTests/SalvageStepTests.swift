@@ -34,7 +34,7 @@ import Testing
 
     /// Packets of a hundred logs in ten rows, and with `waiting` ten rows behind them.
     private func fill(packets: Int, waiting: Bool = false) throws -> [SealedPacket] {
-        let store = try DurableQueue(configuration, journal: .silent)
+        let store = try directory.open(configuration)
         defer { store.close() }
         for row in 0..<packets * 10 {
             #expect(store.store(Batch(stream: .named("a"), logs: noise(row))) == .stored)
@@ -210,7 +210,7 @@ import Testing
 
     /// A queue of 300 logs, closed in good order.
     private func fill() throws {
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
+        let store = try directory.queue()
         defer { store.close() }
         for row in 0..<30 {
             let batch = Batch(stream: .named("a"), logs: logs(row * 10..<row * 10 + 10))
@@ -219,9 +219,7 @@ import Testing
     }
 
     private func damageLedger() throws {
-        let connection = try Connection(database, .readWrite)
-        try connection.execute("UPDATE ledger SET delivered = -1")
-        try connection.finish()
+        try execute(in: database, "UPDATE ledger SET delivered = -1")
     }
 
     @Test("A start removes what a killed salvage left, and its own copy is the only one")
@@ -235,8 +233,7 @@ import Testing
             writeFile("\(directory.path)/\(name)", [1, 2, 3])
         }
         #expect(copies.count == 5 && names.count == 10)
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue()
         #expect(store.status.salvages == 1 && store.status.ledger.queued == 300)
         #expect(copies.count == 1 && store.status.damagedCopies == 1)
         #expect(!names.contains { $0.hasSuffix("-unsaved") })
@@ -253,8 +250,7 @@ import Testing
         if isAlone { writeFile(copy.path + "/queue.db", []) }
         let aside = try DataDirectory(path: copy.path).linkAside(WallTime(seconds: 1_767_323_045))
         #expect(copy.names.contains { $0.hasSuffix(".log") })
-        let store = try DurableQueue(.small(copy.path), journal: .silent)
-        defer { store.close() }
+        let store = try copy.queue()
         #expect(store.status.salvages == 1)
         #expect(!copy.names.contains { "\(copy.path)/\($0)".hasPrefix(aside.dropLast(3)) })
         #expect(copy.names.count { $0.hasPrefix("queue.corrupt-") && $0.hasSuffix(".db") } == 1)
@@ -264,8 +260,7 @@ import Testing
     func markAlone() throws {
         try fill()
         writeFile(directory.path + "/queue.corrupt-20260102030405.db-unsaved", [])
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue()
         #expect(names.isEmpty && store.status.ledger.queued == 300)
     }
 
@@ -280,8 +275,7 @@ import Testing
         unlink(path)
         writeFile(path, [1, 2, 3])
         let before = names
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
-        defer { store.close() }
+        _ = try directory.queue()
         #expect(names == before && readFile(path) == [1, 2, 3])
         #expect(copies.contains { "\(directory.path)/\($0)" == aside })
     }
@@ -295,8 +289,7 @@ import Testing
             unlink(path)
             writeFile(path, bytes)
         }
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue()
         #expect(copies.isEmpty && store.status.ledger.queued == 300)
     }
 
@@ -342,8 +335,7 @@ import Testing
         let before = names
         writeFile(directory.path + "/queue.salvage.db", readFile(database))
         unlink(database)
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue()
         #expect(names == before && store.status.ledger.queued == 300)
     }
 
@@ -354,8 +346,7 @@ import Testing
             let aside = "\(directory.path)/queue.corrupt-2026010203040\(second).db"
             writeFile(aside, [1, 2, 3])
         }
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue()
         #expect(copies.count == DataDirectory.damagedCopiesMax)
         #expect(store.status.damagedCopies == DataDirectory.damagedCopiesMax)
     }

@@ -127,8 +127,7 @@ import Testing
         let pointer = try #require(bytes[page].firstRange(of: number))
         bytes[pointer.lowerBound] = 0xFF
         writeFile(database, bytes)
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue()
         let found = drain(store)
         #expect(Set(found).count == 20 && store.status.salvages == 1)
         #expect(store.status.ledger.isClosed && store.status.ledger.discarded == 10)
@@ -139,8 +138,7 @@ import Testing
         let (_, ledger) = try fill()
         let bytes = readFile(database)
         writeFile(database, Array(bytes.prefix(Int(Double(bytes.count) * part))))
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue()
         #expect(store.status.salvages == 1)
         #expect(directory.names.contains { $0.hasPrefix("queue.corrupt-") })
         #expect(!directory.names.contains { $0.hasPrefix("queue.salvage") })
@@ -157,8 +155,7 @@ import Testing
         writeFile(database, rubbish)
         let lines = Awaited<[UInt8]>()
         let journal = Journal(level: .info, format: .json) { lines.put($0) }
-        let store = try DurableQueue(.small(directory.path), journal: journal)
-        defer { store.close() }
+        let store = try directory.open(.small(directory.path), journal: journal)
         #expect(store.status.ledger.accepted == 0)
         #expect(store.status.salvages == 1)
         let kept = try #require(directory.names.first { $0.hasPrefix("queue.corrupt-") })
@@ -201,15 +198,14 @@ import Testing
         let copy = directory.copy()
         let table = column.prefix { $0 != " " }
         let key = ["ledger": "destination", "settings": "name"][String(table)] ?? "rowid"
-        let connection = try Connection(copy.path + "/queue.db", .readWrite)
-        try connection.execute(
+        try execute(
+            in: copy.path + "/queue.db",
             """
             UPDATE \(column) = \(value)
             WHERE \(key) = (SELECT \(key) FROM \(table) ORDER BY 1 DESC LIMIT 1)
             """
         )
-        try connection.finish()
-        let store = try DurableQueue(.small(copy.path), journal: .silent)
+        let store = try copy.queue()
         defer { store.close() }
         let found = store.status.ledger
         let comment = Comment("\(column) = \(value)")
@@ -231,14 +227,12 @@ import Testing
     func changedStream(change: String) throws {
         let (_, ledger) = try fill()
         do {
-            let connection = try Connection(database, .readWrite)
-            try connection.execute(
+            try execute(
+                in: database,
                 "UPDATE streams SET \(change) WHERE id = (SELECT min(id) FROM streams)"
             )
-            try connection.finish()
         }
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue()
         #expect(store.status.salvages == 1)
         let found = store.status.ledger
         #expect(found.isClosed && found.accepted == ledger.accepted)
@@ -250,11 +244,8 @@ import Testing
     func packetsAfterDamage() throws {
         let (sealed, ledger) = try fill()
         // The row is gone from the index as well, so the start finds out.
-        let connection = try Connection(database, .readWrite)
-        try connection.execute("DELETE FROM rows WHERE id = \(sealed[0].rows.lowerBound)")
-        try connection.finish()
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
-        defer { store.close() }
+        try execute(in: database, "DELETE FROM rows WHERE id = \(sealed[0].rows.lowerBound)")
+        let store = try directory.queue()
         #expect(store.status.salvages == 1)
         #expect(store.status.lostLogs == 10)
         #expect(store.status.ledger.discarded == ledger.discarded + 10)
@@ -270,13 +261,11 @@ import Testing
     @Test("A payload that changed on the disk is found when it is read, and only its row is lost")
     func changedPayload() throws {
         let (sealed, ledger) = try fill()
-        let connection = try Connection(database, .readWrite)
-        try connection.execute(
+        try execute(
+            in: database,
             "UPDATE rows SET payload = zeroblob(size) WHERE id = \(sealed[1].rows.lowerBound)"
         )
-        try connection.finish()
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue()
         let consumer = Consumer(store)
         let packets = consumer.packets(3)
         #expect(try store.contents(of: packets[0]).count == 100)
@@ -326,8 +315,7 @@ import Testing
         let start = Int(page - 1) * 8192
         for index in start..<start + 8192 { bytes[index] = 0x55 }
         writeFile(database, bytes)
-        let third = try DurableQueue(.small(directory.path), journal: journal)
-        defer { third.close() }
+        let third = try directory.open(.small(directory.path), journal: journal)
         #expect(third.status.salvages == 1)
         #expect(said().contains("no longer remembered"))
         #expect(third.status.ledger.queued == 5010)
@@ -345,8 +333,7 @@ import Testing
             #expect(!directory.names.contains("queue.salvage.db"))
         }
         rename(database, directory.path + "/queue.salvage.db")
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
-        defer { store.close() }
+        let store = try directory.queue()
         #expect(store.status.ledger == ledger)
         #expect(!directory.names.contains("queue.salvage.db"))
     }

@@ -10,13 +10,12 @@ import Testing
     let directory = TemporaryDirectory()
 
     private func open(_ limits: PacketLimits) throws -> DurableQueue {
-        try DurableQueue(.small(directory.path, packets: limits), journal: .silent)
+        try directory.open(.small(directory.path, packets: limits))
     }
 
     @Test("A stream that reaches its size is sealed; the rest waits")
     func size() throws {
         let store = try open(PacketLimits(rawBytes: 1000, logs: 4096, age: .seconds(3600)))
-        defer { store.close() }
         let consumer = Consumer(store)
         for start in 0..<30 {
             _ = store.store(Batch(stream: .named("a"), logs: logs(start..<start + 1, filling: 90)))
@@ -34,7 +33,6 @@ import Testing
     @Test("A stream that reaches its number of logs is sealed")
     func count() throws {
         let store = try open(PacketLimits(rawBytes: 1 << 20, logs: 100, age: .seconds(3600)))
-        defer { store.close() }
         let consumer = Consumer(store)
         _ = store.store(Batch(stream: .named("a"), logs: logs(0..<250)))
         let packets = consumer.packets(2)
@@ -47,7 +45,6 @@ import Testing
     @Test("A stream is sealed when its oldest log has waited long enough")
     func age() throws {
         let store = try open(PacketLimits(age: .milliseconds(30)))
-        defer { store.close() }
         let consumer = Consumer(store)
         let start = Moment.now
         store.requestOnceKnown(1)
@@ -60,7 +57,6 @@ import Testing
     @Test("Rows wait while delivery asks for no packets, and packets are full when it asks")
     func gathering() throws {
         let store = try open(PacketLimits(rawBytes: 1 << 20, logs: 50, age: .milliseconds(1)))
-        defer { store.close() }
         for start in stride(from: 0, to: 100, by: 10) {
             _ = store.store(Batch(stream: .named("a"), logs: logs(start..<start + 10)))
         }
@@ -72,7 +68,6 @@ import Testing
     @Test("No more packets are handed over than were asked for, and only of that destination")
     func demand() throws {
         let store = try open(PacketLimits(rawBytes: 1 << 20, logs: 10, age: .seconds(3600)))
-        defer { store.close() }
         let consumer = Consumer(store)
         _ = store.store(
             Batch(stream: .named("a"), logs: logs(0..<50)),
@@ -88,7 +83,6 @@ import Testing
     @Test("Ripe streams of an outlet are sealed in turn")
     func turns() throws {
         let store = try open(PacketLimits(rawBytes: 1 << 20, logs: 10, age: .seconds(3600)))
-        defer { store.close() }
         let consumer = Consumer(store)
         _ = store.store(
             Batch(stream: .named("loud"), logs: logs(0..<100)),
@@ -101,7 +95,6 @@ import Testing
     @Test("Packets of a stream count up under one prefix, as SLS's own do")
     func packIDs() throws {
         let store = try open(PacketLimits(rawBytes: 1 << 20, logs: 1, age: .seconds(3600)))
-        defer { store.close() }
         let consumer = Consumer(store)
         _ = store.store(Batch(stream: .named("a"), logs: logs(0..<11)))
         let ids = consumer.packets(11).map(\.packID)
@@ -113,7 +106,6 @@ import Testing
     @Test("A flush seals what waits, not what comes after it")
     func flush() throws {
         let store = try open(PacketLimits(rawBytes: 1 << 20, logs: 100, age: .seconds(3600)))
-        defer { store.close() }
         let consumer = Consumer(store)
         _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
         store.flush("app")
@@ -129,7 +121,6 @@ import Testing
     @Test("A log larger than a packet may be goes alone")
     func largeLog() throws {
         let store = try open(PacketLimits(rawBytes: 1000, logs: 4096, age: .seconds(3600)))
-        defer { store.close() }
         let consumer = Consumer(store)
         let mixed = logs([1], filling: 10).bytes + logs([2], filling: 5000).bytes
         _ = store.store(
@@ -145,7 +136,6 @@ import Testing
     @Test("Batches of one commit share rows, those of other streams between them do not matter")
     func sharedRows() throws {
         let store = try open(PacketLimits())
-        defer { store.close() }
         let batches = (0..<20).map { index in
             Batch(stream: .named(index % 2 == 0 ? "even" : "odd"), logs: logs([index]))
         }

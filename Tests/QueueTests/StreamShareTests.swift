@@ -22,7 +22,7 @@ import Testing
         configuration.destinations = Dictionary(
             uniqueKeysWithValues: destinations.map { ($0, configuration.rules("app")) }
         )
-        return try DurableQueue(configuration, journal: journal)
+        return try directory.open(configuration, journal: journal)
     }
 
     /// Sends logs of so many new streams, each in a request of its own, until one is refused.
@@ -52,7 +52,6 @@ import Testing
     @Test("A key with invented tags leaves room to the others, who find their reserve")
     func keys() throws {
         let store = try open(senders: 2)
-        defer { store.close() }
         let greedy = fill(store, "greedy")
         #expect(greedy.stored == 50)
         #expect(greedy.refusal == .refused(.tooManyStreamsOfSender))
@@ -67,7 +66,6 @@ import Testing
     @Test("A destination with invented tags leaves room to the others")
     func destinations() throws {
         let store = try open(destinations: ["app", "other"])
-        defer { store.close() }
         let greedy = fill(store, nil)
         #expect(greedy.stored == 50)
         #expect(greedy.refusal == .refused(.tooManyStreamsOfDestination))
@@ -79,7 +77,6 @@ import Testing
     func both() throws {
         let names = ["app", "other", "third"]
         let store = try open(streamsMax: 240, senders: 3, destinations: names)
-        defer { store.close() }
         for key in ["a", "b"] {
             for name in names {
                 let filled = fill(store, key, name)
@@ -93,7 +90,6 @@ import Testing
     @Test("Where there is one destination and no key, all streams are for whoever comes")
     func alone() throws {
         let store = try open(streamsMax: 10)
-        defer { store.close() }
         let filled = fill(store, nil)
         #expect(filled.stored == 10 && filled.refusal == .refused(.tooManyStreams))
         #expect(store.status.streamRefusals.queue == 1)
@@ -102,7 +98,6 @@ import Testing
     @Test("One request with many label sets is refused as a whole, and takes nothing")
     func together() throws {
         let store = try open(senders: 2)
-        defer { store.close() }
         func push(_ count: Int, _ sender: String) -> AppendOutcome {
             send(store, sender, (0..<count).map { .named("\(sender) \($0)") })
         }
@@ -129,7 +124,6 @@ import Testing
     @Test("Delivered streams give their places back")
     func delivered() throws {
         let store = try open(streamsMax: 8, senders: 2)
-        defer { store.close() }
         let consumer = Consumer(store)
         for _ in 0..<3 {
             #expect(fill(store, "a").stored == 4)
@@ -201,7 +195,6 @@ import Testing
     )
     func orders() throws {
         let store = try open()
-        defer { store.close() }
         for (name, count) in [("a", 2), ("b", 50), ("c", 10), ("d", 30)] {
             fill(store, name, count)
         }
@@ -263,7 +256,6 @@ import Testing
     @Test("Of many the first are the same as if all were sorted", arguments: [1, 7, 100, 1000])
     func many(count: Int) throws {
         let store = try open()
-        defer { store.close() }
         let sizes = (0..<300).map { _ in Int.random(in: 1...60) }
         let batches = sizes.enumerated().map { index, size in
             Batch(stream: .named("\(index)"), logs: logs(0..<size))

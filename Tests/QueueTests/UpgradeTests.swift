@@ -137,6 +137,10 @@ func storedLogs(in directory: TemporaryDirectory) throws -> [String: [UInt8]] {
         #expect(try storedLogs(in: directory) == stored)
         #expect(!directory.names.contains { $0.hasSuffix(".new") })
     }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct MigrationTests {
+    let directory = TemporaryDirectory()
 
     private func fill() throws {
         let store = try DurableQueue(.small(directory.path), journal: .silent)

@@ -22,8 +22,7 @@ import Testing
         let frames = (log.count - 32) / frameBytes(log)
         log[32 + frames / 2 * frameBytes(log) + 500] ^= 1
         writeFile(path, log)
-        let store = try DurableQueue(.small(copy.path), journal: .silent)
-        defer { store.close() }
+        let store = try copy.queue()
         #expect(store.status.salvages == 1)
         #expect(store.status.ledger.isClosed)
         #expect(store.status.ledger.accepted == 300)
@@ -38,8 +37,7 @@ import Testing
         var log = readFile(path)
         if isCutOff { log.removeLast(100) } else { log[log.count - 100] ^= 1 }
         writeFile(path, log)
-        let store = try DurableQueue(.small(copy.path), journal: .silent)
-        defer { store.close() }
+        let store = try copy.queue()
         #expect(store.status.salvages == 0)
         #expect(store.status.ledger.isClosed)
     }
@@ -69,8 +67,7 @@ import Testing
         let start = end - (isShifted ? 3600 : 0)
         for index in start..<start + frameBytes(log) { log[index] ^= 0x55 }
         writeFile(path, log)
-        let store = try DurableQueue(.small(copy.path), journal: .silent)
-        defer { store.close() }
+        let store = try copy.queue()
         #expect(store.status.salvages == 1)
         let ledger = store.status.ledger
         #expect(ledger.isClosed && ledger.accepted == 300)
@@ -146,8 +143,7 @@ import Testing
         let torn = last[last.count - 20]
         for index in torn..<torn + frameBytes(log) { log[index] = 0 }
         writeFile(path, log)
-        let store = try DurableQueue(.small(copy.path), journal: .silent)
-        defer { store.close() }
+        let store = try copy.queue()
         #expect(store.status.salvages == 0 && store.status.ledger.accepted == 300)
     }
 
@@ -158,8 +154,7 @@ import Testing
         let path = copy.path + "/queue.db"
         let bytes = readFile(path)
         writeFile(path, Array(bytes.prefix(bytes.count / 2)))
-        let store = try DurableQueue(.small(copy.path), journal: .silent)
-        defer { store.close() }
+        let store = try copy.queue()
         #expect(store.status.salvages == 1)
         #expect(store.status.ledger.isClosed)
     }
@@ -168,7 +163,7 @@ import Testing
 
     /// Opens what is left of 300 logs; returns how many are lost.
     private func lost(_ directory: TemporaryDirectory, salvages: Int = 0) throws -> Int64 {
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
+        let store = try directory.queue()
         defer { store.close() }
         let ledger = store.status.ledger
         #expect(store.status.salvages == salvages)

@@ -1,10 +1,12 @@
 import Glibc
+import System
 
 /// A directory for one test, removed with its content when the value goes away.
 package final class TemporaryDirectory: Sendable {
     package let path: String
     /// The path up to the random part of the name.
     private let prefix: String
+    private let ends = Locked<[@Sendable () -> Void]>([])
 
     package init(prefix: String = "/tmp/sluice-test-") {
         self.prefix = prefix
@@ -15,7 +17,15 @@ package final class TemporaryDirectory: Sendable {
         path = String(cString: made)
     }
 
-    deinit { remove() }
+    deinit {
+        for end in ends.withLock({ $0 }).reversed() { end() }
+        remove()
+    }
+
+    /// Runs before the directory goes away with the value: what is open there must be closed.
+    package func atEnd(_ body: @escaping @Sendable () -> Void) {
+        ends.withLock { $0.append(body) }
+    }
 
     /// Removes the directory before the value goes away.
     package func remove() {

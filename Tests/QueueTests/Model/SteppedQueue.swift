@@ -180,9 +180,7 @@ final class SteppedQueue {
         recalled.withLock { $0 = [] }
         life = nil
         if end == .damaged {
-            let connection = try Connection(directory.path + "/queue.db", .readWrite)
-            try connection.execute("UPDATE ledger SET accepted = -1")
-            try connection.finish()
+            try execute(in: directory.path + "/queue.db", "UPDATE ledger SET accepted = -1")
         }
         try begin()
     }
