@@ -1,5 +1,8 @@
-import HTTP
+package import HTTP
 import Logs
+import SLS
+import Synchronization
+package import System
 
 /// Builds the answers to devices. Any thread may use it.
 struct DeviceAnswers: Sendable {
@@ -82,5 +85,67 @@ struct DeviceAnswers: Sendable {
         var response = page.response
         response.label = page.label.rawValue
         return response
+    }
+}
+
+/// Adds the fields of every answer: the time, then its receipt or a new one. In lower case, since
+/// the iOS SDK looks for exactly these names. The receipt is the last field: SDKs in C take the
+/// last line that begins with `x-log-` for it.
+package struct Stamp {
+    private let mint: ReceiptMint
+    private var second: Int64 = -1
+    private var timeFields: [UInt8] = []
+
+    package init(mint: ReceiptMint) {
+        self.mint = mint
+    }
+
+    /// Appends to an answer's head, which is complete except for the blank line.
+    package mutating func apply(
+        to head: inout [UInt8],
+        of response: Response,
+        now: WallTime = .now
+    ) {
+        if now.seconds != second {
+            second = now.seconds
+            timeFields = Array("x-log-time: \(second)\r\ndate: \(now.httpDate)\r\n".utf8)
+        }
+        head += timeFields
+        head += Self.receiptName
+        if let receipt = response.receipt { head += receipt.utf8 } else { head += mint.next() }
+        head += [0x0d, 0x0a]
+    }
+
+    private static let receiptName = Array("x-log-requestid: ".utf8)
+}
+
+/// Issues receipts: 24 upper-case hexadecimal digits that never repeat, like SLS's request ids.
+///
+/// One half is random for each life of the process, the other half counts. A receipt is a name, not
+/// a secret.
+package final class ReceiptMint: Sendable {
+    private let prefix: [UInt8]
+    private let counter: Atomic<UInt64>
+
+    package init() {
+        prefix = Array(hex(randomBytes(6), upper: true).utf8)
+        // Starts at a random number, so that the receipts of two new processes look different.
+        let start = randomBytes(3).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        counter = Atomic(start)
+    }
+
+    package func next() -> [UInt8] {
+        let number = counter.wrappingAdd(1, ordering: .relaxed).newValue
+        return [UInt8](unsafeUninitializedCapacity: 24) { receipt, count in
+            for (place, byte) in prefix.enumerated() {
+                receipt.initializeElement(at: place, to: byte)
+            }
+            for place in 12..<24 {
+                let digit = UInt8(truncatingIfNeeded: number >> UInt64(4 * (23 - place))) & 15
+                let byte = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "A") + digit - 10
+                receipt.initializeElement(at: place, to: byte)
+            }
+            count = 24
+        }
     }
 }

@@ -1,4 +1,6 @@
+import Crypto
 import Logs
+import System
 
 /// Who sends logs, and where they go. A class, like the request, since copies of its parts would
 /// cost more than both.
@@ -28,4 +30,35 @@ final class AdmittedLogs: Sendable {
     }
 
     var sender: DeviceSender? { proven?.sender }
+}
+
+/// The sender that a request's head proves, and what the body must be for the proof to hold.
+struct ProvenSender: Sendable {
+    let sender: DeviceSender
+    /// `sub` of the sender's token.
+    var subject: String?
+    var body: BodyProof?
+    /// Used up when the body arrives.
+    var nonce: UnusedNonce?
+
+    /// Called once, before the body is decoded.
+    func prove(_ content: UnsafeRawBufferPointer) throws(AccessProblem) {
+        try body?.check(content)
+        try nonce?.use(now: .now)
+    }
+}
+
+/// The digest that a sender signed before the body arrived.
+enum BodyProof: Sendable {
+    case md5([UInt8])
+    case sha256([UInt8])
+
+    func check(_ body: UnsafeRawBufferPointer) throws(AccessProblem) {
+        let isRight =
+            switch self {
+            case .md5(let digest): Digest.areEqual(Digest.md5(body), digest)
+            case .sha256(let digest): Digest.areEqual(Digest.sha256(body), digest)
+            }
+        guard isRight else { throw .wrongBody }
+    }
 }

@@ -1,5 +1,6 @@
 import HTTP
 import JSON
+import System
 
 /// The form of all answers to Elasticsearch's clients: the header by which they recognise
 /// Elasticsearch, and the media type that they asked for.
@@ -75,5 +76,192 @@ extension JSONWriter {
     mutating func cause(_ refusal: Refusal) {
         member("type", ElasticMedia.errorType(of: refusal))
         member("reason", refusal.reason)
+    }
+}
+
+/// An index that a request names, and the outcome of its documents.
+struct ElasticIndex: Sendable {
+    let name: String
+    /// nil: the documents are accepted.
+    let refusal: Refusal?
+
+    init(_ name: String, _ refusal: Refusal?) {
+        (self.name, self.refusal) = (name, refusal)
+    }
+
+    /// Decodes an index in a path.
+    static func name(_ text: ArraySlice<UInt8>) throws(Refusal) -> String {
+        guard let name = percentDecodedText(text), TagText.isSound(name) else { throw .badIndex }
+        return name
+    }
+
+    /// The name without a date at its end: clients start a new index each day, and logstores expire
+    /// by themselves.
+    static func tag(of index: String) -> String {
+        let name = Array(index.utf8)
+        for date in IndexDate.all {
+            guard let start = date.start(in: name) else { continue }
+            return String(decoding: name[..<start], as: UTF8.self)
+        }
+        return index
+    }
+}
+
+/// A format of dates that clients append to an index name.
+struct IndexDate {
+    /// The longest first.
+    static let all = [
+        // Elasticsearch's own counter, after a rollover.
+        IndexDate("-dddd.dd.dd-dddddd", .any, .month, .day, .any),
+        IndexDate("-dddd.dd-dddddd", .any, .week, .any),
+        IndexDate("-dddd.dd.dd.dd", .any, .month, .day, .hour),
+        IndexDate("-dddd.dd.dd", .any, .month, .day),
+        // A month or a week.
+        IndexDate("-dddd.dd", .any, .week),
+    ]
+
+    private enum Number {
+        case any, month, week, day, hour
+
+        func contains(_ number: Int) -> Bool {
+            switch self {
+            case .any: true
+            case .month: 1...12 ~= number
+            case .week: 1...53 ~= number
+            case .day: 1...31 ~= number
+            case .hour: 0...23 ~= number
+            }
+        }
+    }
+
+    /// A `d` stands for a digit; other characters separate.
+    private let pattern: [UInt8]
+    private let numbers: [Number]
+
+    private init(_ pattern: String, _ numbers: Number...) {
+        (self.pattern, self.numbers) = (Array(pattern.utf8), numbers)
+    }
+
+    /// Where the date begins, after a name that is not empty.
+    func start(in name: [UInt8]) -> Int? {
+        let start = name.count - pattern.count
+        guard start > 0 else { return nil }
+        var (index, number) = (-1, 0)
+        for (byte, kind) in zip(name[start...], pattern) {
+            if kind == UInt8(ascii: "d") {
+                guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+                number = number * 10 + Int(byte & 15)
+            } else {
+                guard Self.separates(byte, kind) else { return nil }
+                guard index < 0 || numbers[index].contains(number) else { return nil }
+                (index, number) = (index + 1, 0)
+            }
+        }
+        return numbers[index].contains(number) ? start : nil
+    }
+
+    private static func separates(_ byte: UInt8, _ kind: UInt8) -> Bool {
+        byte == kind || byte == UInt8(ascii: "-")
+            || kind == UInt8(ascii: "-") && (byte == UInt8(ascii: "_") || byte == UInt8(ascii: "."))
+    }
+}
+
+/// The pages that Elasticsearch's clients check before they send: a node that accepts documents and
+/// has nothing else.
+struct ElasticPage {
+    private enum Kind {
+        case root
+        case license
+        case features
+        case health
+        /// Templates, policies and everything else that Elasticsearch keeps.
+        case missing
+    }
+
+    /// Clients refuse older nodes; this is the last version of its major release.
+    private static let version = "8.19.0"
+
+    private let kind: Kind
+    private let media: ElasticMedia
+
+    init?(_ path: UnsafeBufferPointer<UInt8>, _ head: borrowing RequestHead) {
+        if path.equals("/") {
+            kind = .root
+        } else if path.equals("/_license") {
+            kind = .license
+        } else if path.equals("/_xpack") {
+            kind = .features
+        } else if path.equals("/_cluster/health") {
+            kind = .health
+        } else if path.begins(with: "/_") {
+            kind = .missing
+        } else {
+            return nil
+        }
+        media = ElasticMedia(head)
+    }
+
+    var response: Response {
+        guard kind != .missing else { return refused(Self.missing) }
+        var json = JSONWriter()
+        json.object { json in
+            switch kind {
+            case .root: Self.root(&json)
+            case .license: json.object("license") { Self.license(&$0) }
+            case .features:
+                json.object("license") { Self.license(&$0) }
+                json.object("features") { json in
+                    for name in ["ilm", "security", "monitoring"] {
+                        json.object(name) { json in
+                            json.member("available", false)
+                            json.member("enabled", false)
+                        }
+                    }
+                }
+            case .health: Self.health(&json)
+            case .missing: break
+            }
+        }
+        return media.response(200, json.bytes)
+    }
+
+    func refused(_ refusal: Refusal) -> Response { media.response(refusal) }
+
+    private static let missing = Refusal(
+        404,
+        "PathNotExist",
+        "no such thing here: only _bulk and single documents are taken; turn the setup of templates, policies and pipelines off"
+    )
+
+    private static func root(_ json: inout JSONWriter) {
+        json.member("name", "sluice")
+        json.member("cluster_name", "sluice")
+        json.member("cluster_uuid", "sluice")
+        json.object("version") { json in
+            json.member("number", version)
+            json.member("build_flavor", "default")
+            json.member("build_type", "deb")
+            json.member("lucene_version", "9.12.2")
+            json.member("minimum_wire_compatibility_version", "7.17.0")
+            json.member("minimum_index_compatibility_version", "7.0.0")
+        }
+        // Older clients recognise Elasticsearch by this.
+        json.member("tagline", "You Know, for Search")
+    }
+
+    private static func license(_ json: inout JSONWriter) {
+        json.member("status", "active")
+        json.member("uid", "00000000-0000-0000-0000-000000000000")
+        json.member("type", "basic")
+        json.member("mode", "basic")
+    }
+
+    private static func health(_ json: inout JSONWriter) {
+        json.member("cluster_name", "sluice")
+        json.member("status", "green")
+        json.member("timed_out", false)
+        json.member("number_of_nodes", 1)
+        json.member("number_of_data_nodes", 1)
+        json.member("active_shards", 0)
     }
 }

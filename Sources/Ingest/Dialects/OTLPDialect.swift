@@ -1,5 +1,6 @@
 import Configuration
 import HTTP
+import JSON
 import Logs
 
 /// `POST /v1/logs` and, for exporters with an endpoint `…/otlp`, `POST /otlp/v1/logs`: the
@@ -106,5 +107,126 @@ struct OTLPRejection: Sendable, Equatable {
         let dropped = groups.reduce(0) { $0 + $1.dropped }
         if dropped > 0 { reasons.append("\(dropped) dropped: their time is too far from now") }
         reason = reasons.joined(separator: "; ")
+    }
+}
+
+/// The encoding of a request and of its answer, which must be the same.
+enum OTLPEncoding: Sendable {
+    case protobuf, json
+
+    init?(contentType: String) {
+        let type = contentType.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }
+        switch type.lowercased() {
+        case "application/x-protobuf": self = .protobuf
+        case "application/json": self = .json
+        default: return nil
+        }
+    }
+
+    private var contentType: String {
+        switch self {
+        case .protobuf: "application/x-protobuf"
+        case .json: "application/json"
+        }
+    }
+
+    /// An empty `ExportLogsServiceResponse`: success.
+    var success: Response {
+        switch self {
+        case .protobuf: Response(status: 200, fields: [("content-type", contentType)])
+        case .json: Response(status: 200, contentType: contentType, text: "{}")
+        }
+    }
+
+    func partialSuccess(_ rejection: OTLPRejection) -> Response {
+        switch self {
+        case .protobuf:
+            var partial = ProtobufText()
+            partial.append(1, number: rejection.logs)
+            partial.append(2, Array(rejection.reason.utf8))
+            var answer = ProtobufText()
+            answer.append(1, partial.bytes)
+            return response(200, answer.bytes)
+        case .json:
+            var json = JSONWriter()
+            json.object { json in
+                json.object("partialSuccess") { json in
+                    // 64-bit numbers are text in protobuf's JSON.
+                    json.member("rejectedLogRecords", "\(rejection.logs)")
+                    json.member("errorMessage", rejection.reason)
+                }
+            }
+            return response(200, json.bytes)
+        }
+    }
+
+    /// `google.rpc.Status`. Clients decide by the HTTP status whether they send again: after 429
+    /// and 503 they do, after the time in `Retry-After`.
+    func status(_ refusal: Refusal) -> Response {
+        let code = Self.code(of: refusal.status)
+        let message = "\(refusal.code): \(refusal.reason)"
+        var answer: Response
+        switch self {
+        case .protobuf:
+            var status = ProtobufText()
+            status.append(1, number: code)
+            status.append(2, Array(message.utf8))
+            answer = response(refusal.status, status.bytes)
+        case .json:
+            var json = JSONWriter()
+            json.object { json in
+                json.member("code", code)
+                json.member("message", message)
+            }
+            answer = response(refusal.status, json.bytes)
+        }
+        if refusal.code == "ContentTypeInvalid" {
+            answer.fields.append(("accept", "application/x-protobuf, application/json"))
+        }
+        return answer
+    }
+
+    private func response(_ status: Int, _ body: [UInt8]) -> Response {
+        Response(status: status, fields: [("content-type", contentType)], body: body)
+    }
+
+    /// The gRPC code (google/rpc/code.proto).
+    private static func code(of status: Int) -> Int {
+        switch status {
+        case 401: 16  // UNAUTHENTICATED
+        case 403: 7  // PERMISSION_DENIED
+        case 404: 5  // NOT_FOUND
+        case 405: 12  // UNIMPLEMENTED
+        case 408: 4  // DEADLINE_EXCEEDED
+        case 413, 429: 8  // RESOURCE_EXHAUSTED
+        case 503: 14  // UNAVAILABLE
+        case 500...: 13  // INTERNAL
+        default: 3  // INVALID_ARGUMENT
+        }
+    }
+}
+
+/// Writes the few protobuf fields of an answer.
+private struct ProtobufText {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func append(_ field: Int, number: Int) {
+        append(varint: field << 3)
+        append(varint: number)
+    }
+
+    mutating func append(_ field: Int, _ content: [UInt8]) {
+        append(varint: field << 3 | 2)
+        append(varint: content.count)
+        bytes += content
+    }
+
+    private mutating func append(varint value: Int) {
+        var rest = value
+        while rest >= 0x80 {
+            bytes.append(UInt8(rest & 0x7F) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(rest))
     }
 }

@@ -1,6 +1,9 @@
 import Configuration
 import HTTP
+import JSON
 import Logs
+import Synchronization
+import System
 
 /// Splunk's HTTP Event Collector: events as JSON, raw lines, and questions whether events are safe.
 ///
@@ -214,5 +217,126 @@ extension LogGroup {
             tags: tags.filter { !$0.1.isEmpty }.map { (key: $0.0, value: $0.1) }
         )
         self.init(tracked, target, tag: tag, fallbackTopic: events.topic)
+    }
+}
+
+/// An answer in Splunk's form: a status, a code, and Splunk's text for the code. Ours adds a
+/// reason.
+struct SplunkAnswer {
+    let status: Int
+    let code: Int
+    let text: String
+    var reason: String?
+    /// The index of the event at fault.
+    var event: Int?
+    /// The id with which the client asks whether its events are safe.
+    var acknowledgement: AcknowledgementID?
+
+    init(_ status: Int, _ code: Int, _ text: String) {
+        (self.status, self.code, self.text) = (status, code, text)
+    }
+
+    init(_ refusal: Refusal, hasAuthorization: Bool) {
+        let known: (status: Int?, code: Int, text: String) =
+            switch (refusal.code, refusal.status) {
+            case ("NoData", _): (nil, 5, "No data")
+            case ("EventMissing", _): (nil, 12, "Event field is required")
+            case ("EventBlank", _): (nil, 13, "Event field cannot be blank")
+            case ("FieldsInvalid", _): (nil, 15, "Error in handling indexed fields")
+            case ("ChannelMissing", _): (nil, 10, "Data channel is missing")
+            // Splunk does not use 404 for it.
+            case ("IndexInvalid", _), (_, 404): (400, 7, "Incorrect index")
+            case _ where refusal == AccessProblem.missingKey.refusal:
+                hasAuthorization
+                    ? (401, 3, "Invalid authorization") : (401, 2, "Token is required")
+            case (_, 401), (_, 403): (403, 4, "Invalid token")
+            case (_, 413): (nil, 27, "Request entity too large")
+            case (_, 429), (_, 503): (nil, 9, "Server is busy")
+            case (_, 405): (nil, 404, "The requested URL was not found on this server.")
+            case (_, 500...): (nil, 8, "Internal server error")
+            default: (nil, 6, "Invalid data format")
+            }
+        self.init(known.status ?? refusal.status, known.code, known.text)
+        reason = refusal.reason
+        event = refusal.item
+    }
+
+    var response: Response {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("text", text)
+            json.member("code", code)
+            if let event { json.member("invalid-event-number", event) }
+            if let acknowledgement { json.member("ackId", acknowledgement.number) }
+            if let reason { json.member("reason", reason) }
+        }
+        return Response(status: status, contentType: "application/json", text: json.text)
+    }
+}
+
+/// The id with which a Splunk client asks whether its events are safe: the microsecond of the
+/// answer since 1970, or the next free one.
+///
+/// An id is issued only after the commit, so an issued id means that its events are on disk.
+/// Nothing is stored for it: another gateway behind the same name, or a restarted one, gives the
+/// same answer. Ids of another server (Splunk counts from zero) lie before the first possible id,
+/// and are not confirmed: their sender repeats the events.
+struct AcknowledgementID: Equatable {
+    /// From 2026-01-01 to 2106, the last year of logs' times.
+    private static let issued: Range<UInt64> = 1_767_225_600_000_000..<4_294_967_296_000_000
+    private static let last = Atomic<UInt64>(issued.lowerBound)
+
+    let number: UInt64
+
+    /// An id that no other answer has.
+    static func next(at now: WallTime = .now) -> AcknowledgementID {
+        let microsecond = UInt64(clamping: now.nanoseconds / 1000)
+        var before = last.load(ordering: .relaxed)
+        while true {
+            let number = max(before + 1, microsecond)
+            let (isDone, found) = last.compareExchange(
+                expected: before,
+                desired: number,
+                ordering: .relaxed
+            )
+            if isDone { return AcknowledgementID(number: number) }
+            before = found
+        }
+    }
+
+    var isIssued: Bool { Self.issued.contains(number) }
+}
+
+/// A question about ids, and the answer: `{"acks":{"7":true}}`.
+struct AcknowledgementQuery {
+    /// Clients ask again for ids that an answer leaves out, so the bound keeps a small question
+    /// from causing a huge answer.
+    private static let idsMax = 1 << 16
+    /// Twenty digits in quotes, a colon, `false` and a comma.
+    private static let bytesOfID = 29
+
+    let ids: [AcknowledgementID]
+
+    init(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) {
+        let room = request.limits.http.answerBytes - #"{"acks":{}}"#.utf8.count
+        do throws(LogDecodingError) {
+            ids = try decoder.json.decodeAcknowledgements(
+                request.content,
+                request.timing,
+                atMost: min(Self.idsMax, room / Self.bytesOfID)
+            ).map { AcknowledgementID(number: $0) }
+        } catch {
+            throw Refusal(error)
+        }
+    }
+
+    var answer: String {
+        var text = #"{"acks":{"#
+        var told: Set<UInt64> = []
+        for id in ids where told.insert(id.number).inserted {
+            if text.utf8.last != UInt8(ascii: "{") { text += "," }
+            text += "\"\(id.number)\":\(id.isIssued)"
+        }
+        return text + "}}"
     }
 }

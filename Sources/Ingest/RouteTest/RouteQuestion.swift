@@ -1,3 +1,6 @@
+package import Logs
+package import Routing
+
 /// Logs whose way through filters and routes is asked for.
 package struct RouteQuestion: Sendable {
     package static let logsMax = 100
@@ -44,5 +47,89 @@ package struct RouteQuestion: Sendable {
             source: source,
             tags: []
         )
+    }
+}
+
+/// What filters and routes do with the logs of a question.
+package struct RouteFindings {
+    package struct Place {
+        package enum Outcome: String, Sendable, CaseIterable {
+            case stored
+            case deadLetter = "dead_letter"
+            /// `late_logs: drop` of the destination.
+            case dropped
+            /// A matching route names the destination, and yet the log does not go there.
+            case passedOver = "passed_over"
+        }
+
+        package let destination: String
+        /// nil for a destination that has no logstores, and for one that was passed over.
+        package var logstore: String?
+        /// Behind the redactions of the filters; nil: there is none, or the destination was passed
+        /// over.
+        package var topic: String?
+        package let outcome: Outcome
+        package let why: String
+    }
+
+    package struct Log {
+        /// The tag and fields behind the filters; of a dropped log before the drop.
+        package var tag: String
+        package var fields: [(name: String, value: String)] = []
+        package var steps: [FilterTrace.Step] = []
+        /// The numbers of the routes that take the tag.
+        package var routes: [Int] = []
+        package var places: [Place] = []
+        /// A filter's name, `routes[2]`, or `unrouted`.
+        package var droppedBy: String?
+        /// It was a filter, so that the log never came to the routes.
+        package var isFiltered = false
+        /// Why the filters gave the log up.
+        package var deadLetter: LogFault?
+        /// Why a request with this log would be refused.
+        package var refusal: Refusal?
+    }
+
+    package let rules: RoutingRules
+    package let tag: String
+    /// The filters that match this tag.
+    package let filters: [(index: Int, captured: String?)]
+    package let logs: [Log]
+    package let nearMisses: [(match: String, why: String)]
+    /// What a reader of the findings must know to understand them.
+    package let notes: [String]
+
+    /// `standsIn`: hashes are made with a random key.
+    static func notes(
+        _ rules: RoutingRules,
+        _ logs: [Log],
+        _ trace: FilterTrace,
+        standsIn: Bool
+    ) -> [String] {
+        var notes: [String] = []
+        if rules.isEmpty { notes.append("the configuration has neither filters nor routes") }
+        if standsIn {
+            notes.append(
+                "hashes are made with a random key, because this token may only read; only a token with "
+                    + "role full sees those of filters_secret"
+            )
+        }
+        let isByChance = logs.contains { log in
+            log.steps.contains { step in
+                guard
+                    case .sample(let sampling) = rules.filters[step.filter].steps[step.step].action
+                else { return false }
+                return sampling.field == nil && step.effect != .skipped
+            }
+        }
+        if isByChance {
+            notes.append("sample without `by` goes by chance, so the next test may differ")
+        }
+        if trace.isCut {
+            notes.append(
+                "steps and fields beyond \(FilterTrace.bytesMax >> 20) MiB are left out; test fewer logs"
+            )
+        }
+        return notes
     }
 }

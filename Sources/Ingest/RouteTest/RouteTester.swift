@@ -289,11 +289,3 @@ package struct RouteTester {
 
     private var routes: [Route] { table.router?.rules.routes ?? [] }
 }
-
-extension RoutingRules {
-    fileprivate var makesHashes: Bool {
-        filters.lazy.flatMap(\.steps).contains { step in
-            if case .redact(let redaction) = step.action { redaction.with == .hash } else { false }
-        }
-    }
-}

@@ -9,6 +9,8 @@ struct FilterProgram {
         let name: String
         let steps: [Step]
         let onError: Routing.Filter.OnError
+
+        var coversStreams: Bool { steps.contains(where: \.coversStreams) }
     }
 
     struct Step {
@@ -269,5 +271,35 @@ struct FilterCompiler {
             prefix: text(parsing.prefix),
             removesSource: parsing.removesSource
         )
+    }
+
+    // MARK: - Conditions
+
+    mutating func condition(_ condition: Condition) -> CompiledCondition {
+        switch condition {
+        case .field(let name, let test): .field(number(name), compiled(test))
+        case .tag(let patterns): tagged(patterns)
+        case .request(let part, let test): .request(number(part), compiled(test))
+        case .all(let conditions): .all(conditions.map { self.condition($0) })
+        case .any(let conditions): .any(conditions.map { self.condition($0) })
+        case .not(let inner): .not(self.condition(inner))
+        }
+    }
+
+    private mutating func tagged(_ patterns: [TagPattern]) -> CompiledCondition {
+        addTagWork(patterns)
+        // A router knows all conditions of its rules.
+        return router.condition(patterns).map { .tag($0) } ?? .any([])
+    }
+
+    private func compiled(_ test: FieldTest) -> CompiledCondition.Test {
+        switch test {
+        case .exists(let wanted): .exists(wanted)
+        case .isLike(let texts): .isLike(texts.map { NameGlob($0) })
+        case .isOneOf(let texts): .isOneOf(TextIndex(texts.map { Array($0.utf8) }))
+        case .matches(let pattern): .matches(pattern)
+        case .atLeast(let bound): .atLeast(bound)
+        case .atMost(let bound): .atMost(bound)
+        }
     }
 }

@@ -286,15 +286,15 @@ final class LogDraft {
 
     // MARK: - Undoing
 
-    /// What `restore` needs. One at a time.
-    func save() -> DraftState {
+    /// Keeps the fields, and returns the number of changes, for `restore`. One at a time.
+    func save() -> Int {
         fields.save()
-        return DraftState(changes: changes)
+        return changes
     }
 
-    func restore(_ state: DraftState) {
+    func restore(_ changes: Int) {
         fields.restore()
-        changes = state.changes
+        self.changes = changes
     }
 
     // MARK: - New text

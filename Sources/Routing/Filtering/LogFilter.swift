@@ -59,15 +59,16 @@ package final class LogFilter {
         guard !plan.filters.isEmpty else {
             return FilteredLogs(groups: [(plan: plan, labels: .none, logs: logs)])
         }
-        let result: Result<FilteredLogs, LogDecodingError> = logs.bytes.withUnsafeBufferPointer {
-            bytes in
-            Result { () throws(LogDecodingError) in try filtered(logs, bytes, plan, trace) }
+        defer {
+            draft.end()
+            encoded.shrink(to: 256 << 10)
+            // Also of a batch that could not be read.
+            _ = tags.takeGroups()
         }
-        draft.end()
-        encoded.shrink(to: 256 << 10)
-        let groups = tags.takeGroups()
-        var left = try result.get()
-        if left.groups.isEmpty { left.groups = groups }
+        var left = try logs.bytes.withUnsafeBufferPointer { bytes throws(LogDecodingError) in
+            try filtered(logs, bytes, plan, trace)
+        }
+        if left.groups.isEmpty { left.groups = tags.takeGroups() }
         for index in counts.indices where counts[index][.seen] > 0 {
             counts[index].move(to: sets[index])
         }
@@ -144,13 +145,10 @@ package final class LogFilter {
         filtered.added += pieces.count - 1
         runner.splits += 1
         defer { runner.splits -= 1 }
-        let result: Result<Void, LogDecodingError> = pieces.bytes.withUnsafeBufferPointer { bytes in
-            Result { () throws(LogDecodingError) in
-                var run = try pass(bytes, from: point, trace, &filtered)
-                end(&run, bytes)
-            }
+        try pieces.bytes.withUnsafeBufferPointer { bytes throws(LogDecodingError) in
+            var run = try pass(bytes, from: point, trace, &filtered)
+            end(&run, bytes)
         }
-        try result.get()
     }
 
     private struct Run {
@@ -179,112 +177,176 @@ package final class LogFilter {
     /// Where a log is on its way: the filter's place among those of the tag that led to it, the
     /// step, and the log's tag.
     private struct Point {
-        let start: TagState
+        var start: TagState
         var tag: TagState
         var position = 0
         var step = 0
 
         init(_ tag: TagState) { (start, self.tag) = (tag, tag) }
 
-        init(_ start: TagState, _ tag: TagState, _ position: Int, _ step: Int) {
-            (self.start, self.tag, self.position, self.step) = (start, tag, position, step)
+        /// Moves to the first filter that the log's tag has behind the present one.
+        mutating func passFilter() {
+            let index = start.plan.filters[position].index
+            let filters = tag.plan.filters
+            position =
+                tag === start
+                ? position + 1 : filters.firstIndex { $0.index > index } ?? filters.count
+            (start, step) = (tag, 0)
         }
     }
+
+    /// Why a log becomes a dead letter, and the tag that it had.
+    private typealias Death = (tag: TagState, fault: LogFault)
 
     /// Applies the filters to the draft. A log that becomes a dead letter still passes the
     /// redactions that were to come: dead letters are stored, too.
     private func outcome(_ point: Point, _ trace: FilterTrace?) -> Outcome {
-        var (start, tag) = (point.start, point.tag)
-        var (position, firstStep) = (point.position, point.step)
-        var fault: (tag: TagState, fault: LogFault)?
+        var point = point
+        var death: Death?
         if !path.isEmpty { path.removeAll(keepingCapacity: true) }
-        while position < start.plan.filters.count {
-            let index = start.plan.filters[position].index
-            let changes = draft.changes
-            let place = FilterPlace(tag: start, position: position)
-            var hasFailed = false
-            if fault == nil, firstStep == 0 { counts[index][.seen] += 1 }
-            let steps = program.filters[index].steps
-            for step in firstStep..<steps.count {
-                // The tester refuses the whole trial.
-                guard draft.spend(16) else { return .dropped }
-                if fault != nil, !steps[step].isRedaction { continue }
-                if let condition = steps[step].condition, !condition.holds(draft, tag) {
-                    trace?.add(.skipped, step, of: place, draft)
-                    continue
-                }
-                let before = draft.changes
-                do {
-                    switch try runner.perform(steps[step].action, tag, place) {
-                    case .goesOn:
-                        let effect =
-                            draft.changes == before ? FilterTrace.Effect.unchanged : .changed
-                        trace?.add(effect, step, of: place, draft)
-                    case .dropped:
-                        trace?.add(.dropped, step, of: place, draft)
-                        trace?.end(.droppedBy(filter: index), tag)
-                        counts[index][.dropped] += 1
-                        return .dropped
-                    case .sampledOut:
-                        trace?.add(.sampledOut, step, of: place, draft)
-                        trace?.end(.droppedBy(filter: index), tag)
-                        counts[index][.sampledOut] += 1
-                        return .sampledOut
-                    case .tagged(let new):
-                        trace?.add(.tagged(new.plan.tag), step, of: place, draft)
-                        path.append(tag)
-                        tag = new
-                        if path.count > Self.tagChangesMax { fault = (tag, tagLoop(tag)) }
-                    case .labelled(let new):
-                        trace?.add(.changed, step, of: place, draft, labels: new.labels)
-                        tag = new
-                    case .split(let pieces):
-                        trace?.add(.split(pieces.count), step, of: place, draft)
-                        _ = draft.spend(16 * pieces.bytes.count)
-                        counts[index][.added] += pieces.count - 1
-                        counts[index][.changed] += 1
-                        return .split(pieces, Point(start, tag, position, step + 1))
-                    }
-                } catch {
-                    let onError = fault == nil ? program.filters[index].onError : .deadLetter
-                    trace?.add(.failed(error.reason, onError), step, of: place, draft)
-                    if !hasFailed { counts[index][.failed] += 1 }
-                    hasFailed = true
-                    if fault != nil { continue }
-                    switch program.filters[index].onError {
-                    case .keep: continue
-                    case .drop:
-                        trace?.end(.droppedBy(filter: index), tag)
-                        counts[index][.dropped] += 1
-                        return .dropped
-                    case .deadLetter:
-                        let name = program.filters[index].name
-                        fault = (
-                            tag, .filterFailed(filter: name, step: step, reason: error.reason)
-                        )
-                    }
-                }
+        while point.position < point.start.plan.filters.count {
+            if let end = applyFilter(&point, &death, trace) { return end }
+            point.passFilter()
+        }
+        if let death {
+            trace?.end(.deadLetter(death.fault), death.tag)
+            return .dead(death.tag, death.fault)
+        }
+        trace?.end(.kept, point.tag)
+        return .kept(point.tag)
+    }
+
+    /// Applies the steps of one filter. nil: the log goes on.
+    @inline(__always)
+    private func applyFilter(
+        _ point: inout Point,
+        _ death: inout Death?,
+        _ trace: FilterTrace?
+    ) -> Outcome? {
+        let place = FilterPlace(tag: point.start, position: point.position)
+        let index = point.start.plan.filters[point.position].index
+        let steps = program.filters[index].steps
+        let changes = draft.changes
+        var hasFailed = false
+        if death == nil, point.step == 0 { counts[index][.seen] += 1 }
+        for step in point.step..<steps.count {
+            // The tester refuses the whole trial.
+            guard draft.spend(16) else { return .dropped }
+            if death != nil, !steps[step].isRedaction { continue }
+            if let condition = steps[step].condition, !condition.holds(draft, point.tag) {
+                trace?.add(.skipped, step, of: place, draft)
+                continue
             }
-            if draft.changes != changes || tag !== start { counts[index][.changed] += 1 }
-            position = tag === start ? position + 1 : tag.plan.filters.position(behind: index)
-            (start, firstStep) = (tag, 0)
+            let before = draft.changes
+            do {
+                switch try runner.perform(steps[step].action, point.tag, place) {
+                case .goesOn:
+                    let effect = draft.changes == before ? FilterTrace.Effect.unchanged : .changed
+                    trace?.add(effect, step, of: place, draft)
+                case .dropped:
+                    trace?.add(.dropped, step, of: place, draft)
+                    return dropped(.dropped, index, point.tag, trace)
+                case .sampledOut:
+                    trace?.add(.sampledOut, step, of: place, draft)
+                    return dropped(.sampledOut, index, point.tag, trace)
+                case .tagged(let new):
+                    trace?.add(.tagged(new.plan.tag), step, of: place, draft)
+                    path.append(point.tag)
+                    point.tag = new
+                    if path.count > Self.tagChangesMax { death = (new, tagLoop(new)) }
+                case .labelled(let new):
+                    trace?.add(.changed, step, of: place, draft, labels: new.labels)
+                    point.tag = new
+                case .split(let pieces):
+                    trace?.add(.split(pieces.count), step, of: place, draft)
+                    _ = draft.spend(16 * pieces.bytes.count)
+                    counts[index][.added] += pieces.count - 1
+                    counts[index][.changed] += 1
+                    point.step = step + 1
+                    return .split(pieces, point)
+                }
+            } catch {
+                let filter = program.filters[index]
+                let onError = death == nil ? filter.onError : .deadLetter
+                trace?.add(.failed(error.reason, onError), step, of: place, draft)
+                if !hasFailed { counts[index][.failed] += 1 }
+                hasFailed = true
+                if death != nil || onError == .keep { continue }
+                if onError == .drop { return dropped(.dropped, index, point.tag, trace) }
+                let reason = error.reason
+                death = (
+                    point.tag, .filterFailed(filter: filter.name, step: step, reason: reason)
+                )
+            }
         }
-        if let fault {
-            trace?.end(.deadLetter(fault.fault), fault.tag)
-            return .dead(fault.tag, fault.fault)
-        }
-        trace?.end(.kept, tag)
-        return .kept(tag)
+        if draft.changes != changes || point.tag !== point.start { counts[index][.changed] += 1 }
+        return nil
+    }
+
+    /// Ends a log that a filter dropped or sampled out.
+    private func dropped(
+        _ counter: FilterCounter,
+        _ index: Int,
+        _ tag: TagState,
+        _ trace: FilterTrace?
+    ) -> Outcome {
+        trace?.end(.droppedBy(filter: index), tag)
+        counts[index][counter] += 1
+        return counter == .sampledOut ? .sampledOut : .dropped
     }
 
     private func tagLoop(_ last: TagState) -> LogFault {
         .tagLoop(tags: (path + [last]).map(\.plan.tag), changesMax: Self.tagChangesMax)
     }
-}
 
-extension [(index: Int, captured: String?)] {
-    /// The first filter that comes after this one among all filters.
-    fileprivate func position(behind index: Int) -> Int {
-        firstIndex { $0.index > index } ?? count
+    // MARK: - What logs share
+
+    /// Applies the steps `remove` and `redact` of a tag's filters to what logs share: topic, source
+    /// and tags are stored beside them, under the names `__topic__`, `__source__` and
+    /// `__tag__:NAME`. A step whose condition depends on fields applies, since it applies to some
+    /// logs. A removed value is nil. The result is nil when nothing changes. `earlier` is the plan
+    /// of the tag that the logs had before, whose filters have been applied.
+    package func redacted(
+        shared fields: [(key: String, value: String)],
+        _ plan: TagPlan,
+        after earlier: TagPlan? = nil
+    ) throws(LogDecodingError) -> [String?]? {
+        var encoded = EncodedLogs()
+        encoded.append(time: LogTime(seconds: 0), named: fields)
+        defer { draft.end() }
+        return try encoded.bytes.withUnsafeBufferPointer {
+            bytes throws(LogDecodingError) -> [String?]? in
+            draft.start(UnsafeRawBufferPointer(bytes))
+            try draft.read(0..<bytes.count)
+            redactDraft(plan, after: earlier)
+            guard draft.changes > 0 else { return nil }
+            return fields.indices.map { index in
+                let field = draft.field(index)
+                guard !field.isRemoved else { return nil }
+                return String(decoding: draft.bytes(field.value), as: UTF8.self)
+            }
+        }
+    }
+
+    /// True when `redacted` may change something.
+    package func coversStreams(_ plan: TagPlan) -> Bool {
+        plan.filters.contains { program.filters[$0.index].coversStreams }
+    }
+
+    private func redactDraft(_ plan: TagPlan, after earlier: TagPlan?) {
+        let tag = tags.state(of: plan)
+        for (position, filter) in plan.filters.enumerated() {
+            if let earlier, earlier.filters.contains(where: { $0.index == filter.index }) {
+                continue
+            }
+            let steps = program.filters[filter.index].steps
+            guard draft.spend(32 * steps.count) else { return }
+            for step in steps where step.coversStreams {
+                guard step.condition?.holds(tag, draft) != false else { continue }
+                let place = FilterPlace(tag: tag, position: position)
+                // A value that cannot be looked at is removed before the step fails.
+                _ = try? runner.perform(step.action, tag, place)
+            }
+        }
     }
 }

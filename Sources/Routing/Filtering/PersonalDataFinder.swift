@@ -176,12 +176,10 @@ struct PersonalDataFinder {
     }
 
     private func card(_ number: Number, _ isGrouped: (Int) -> Bool) -> Int? {
-        var count = min(19, number.count)
-        while count >= 13 {
+        for count in stride(from: min(19, number.count), through: 13, by: -1) {
             if let end = end(number, count), isGrouped(count), hasLuhnDigit(number, count) {
                 return end
             }
-            count -= 1
         }
         return nil
     }
@@ -225,10 +223,8 @@ struct PersonalDataFinder {
     /// three and four.
     private func phone(_ start: Int, _ number: Number) -> Int? {
         if start > 0, text[start - 1] == UInt8(ascii: "+") {
-            var count = min(15, number.count)
-            while count >= 7 {
+            for count in stride(from: min(15, number.count), through: 7, by: -1) {
                 if let end = end(number, count) { return end }
-                count -= 1
             }
             return nil
         }

@@ -26,6 +26,10 @@ package struct Filter: Sendable, Equatable {
         self.patterns = patterns
         self.steps = steps
     }
+
+    var redacts: Bool { steps.contains { if case .redact = $0.action { true } else { false } } }
+
+    var retags: Bool { steps.contains { if case .tag = $0.action { true } else { false } } }
 }
 
 /// One step of a filter, and the condition under which it applies.
@@ -190,5 +194,146 @@ package struct Parsing: Sendable, Equatable {
         self.format = format
         self.prefix = prefix
         self.removesSource = removesSource
+    }
+}
+
+/// When a step applies.
+package indirect enum Condition: Sendable, Equatable {
+    /// False for a log without the field, except for `exists(false)`.
+    case field(String, FieldTest)
+    case tag([TagPattern])
+    /// False for a request without the part, except for `exists(false)`.
+    case request(RequestPart, FieldTest)
+    case all([Condition])
+    case any([Condition])
+    case not(Condition)
+
+    /// Calls `body` with each condition that has no others in it.
+    func forEachLeaf(_ body: (Condition) -> Void) {
+        switch self {
+        case .field, .tag, .request: body(self)
+        case .all(let conditions), .any(let conditions):
+            for condition in conditions { condition.forEachLeaf(body) }
+        case .not(let condition): condition.forEachLeaf(body)
+        }
+    }
+}
+
+/// What a condition may ask of the request that brought a log.
+package enum RequestPart: Sendable, Hashable {
+    /// The first parameter of this name.
+    case query(String)
+    /// In lower case; one of `filters_headers`.
+    case header(String)
+    /// In lower case, without the port.
+    case host
+    case method
+    /// As the request has it, without the query.
+    case path
+
+    /// Distinct ones of all filters.
+    package static let countMax = 64
+    /// Names in `filters_headers`.
+    package static let headersMax = 32
+}
+
+package enum FieldTest: Sendable, Equatable {
+    case exists(Bool)
+    case isOneOf([String])
+    /// Texts with `*` for any text.
+    case isLike([String])
+    /// Anywhere in the value.
+    case matches(TextPattern)
+    /// False for a value that is no decimal number.
+    case atLeast(Double)
+    case atMost(Double)
+}
+
+/// Names of fields: a name, or one with `*` for any text, such as `debug_*`.
+package struct FieldPattern: Sendable, Equatable {
+    package let text: String
+
+    package init(_ text: String) {
+        self.text = text
+    }
+
+    /// True for a pattern that may match a name under which topic, source or tags are known.
+    var coversStreams: Bool {
+        let start = text.prefix { $0 != "*" }
+        guard start.utf8.count < text.utf8.count else {
+            return text == "__topic__" || text == "__source__" || text.hasPrefix("__tag__:")
+        }
+        return ["__topic__", "__source__", "__tag__:"].contains { name in
+            name.hasPrefix(start) || start.hasPrefix(name)
+        }
+    }
+}
+
+/// Text with places for what a log or its request has, such as `page-{{captured}}`.
+package struct Template: Sendable, Equatable {
+    package enum Part: Sendable, Equatable {
+        case text(String)
+        case tag
+        /// What the last wildcard of the filter's pattern took.
+        case captured
+        /// Empty where the log has no such field.
+        case field(String)
+        case clientIP
+        case key
+        case receipt
+    }
+
+    package let text: String
+    package let parts: [Part]
+
+    package init(_ text: String) throws(PatternProblem) {
+        self.text = text
+        parts = try Self.parts(of: text)
+    }
+
+    private static func parts(of text: String) throws(PatternProblem) -> [Part] {
+        var parts: [Part] = []
+        var rest = text.utf8[...]
+        var literal = rest.startIndex
+        func flush(to end: String.Index) {
+            if literal < end { parts.append(.text(String(text[literal..<end]))) }
+        }
+        while let open = rest.firstIndex(of: UInt8(ascii: "{")) {
+            let next = text.utf8.index(after: open)
+            guard next < text.utf8.endIndex, text.utf8[next] == UInt8(ascii: "{") else {
+                rest = text.utf8[next...]
+                continue
+            }
+            let position = text.utf8.distance(from: text.utf8.startIndex, to: open)
+            let start = text.utf8.index(after: next)
+            guard let end = text[start...].firstRange(of: "}}") else {
+                throw PatternProblem(position: position, reason: "{{ is not closed by }}")
+            }
+            flush(to: open)
+            parts.append(try part(String(text[start..<end.lowerBound]), at: position))
+            literal = end.upperBound
+            rest = text.utf8[literal...]
+        }
+        flush(to: text.endIndex)
+        return parts
+    }
+
+    private static func part(_ name: String, at position: Int) throws(PatternProblem) -> Part {
+        switch name {
+        case "tag": return .tag
+        case "captured": return .captured
+        case "client_ip": return .clientIP
+        case "key": return .key
+        case "receipt": return .receipt
+        default:
+            guard name.hasPrefix("field:"), name.utf8.count > 6 else {
+                throw PatternProblem(
+                    position: position,
+                    reason: "{{\(name)}} is none of {{tag}}, {{captured}}, {{field:NAME}}, "
+                        + "{{client_ip}}, {{key}} and {{receipt}}"
+                )
+            }
+            return .field(String(name.dropFirst(6)))
+        }
     }
 }

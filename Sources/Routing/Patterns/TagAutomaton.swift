@@ -48,17 +48,11 @@ struct TagAutomaton: Sendable {
         let wordCount = (stateCount + 63) / 64
         self.wordCount = wordCount
 
-        var classes = [UInt8](repeating: 0, count: 256)
-        var classCount: UInt8 = 1
-        for byte in [TagGlob.dot] + globs.flatMap({ $0.glob.bytes }) where classes[Int(byte)] == 0 {
-            // A valid UTF-8 text has fewer than 255 different bytes.
-            classes[Int(byte)] = classCount
-            classCount += 1
-        }
+        let (classes, classCount) = Self.classes(of: globs.map(\.glob))
         self.classes = classes
         dotClass = classes[Int(TagGlob.dot)]
 
-        var byteMasks = [UInt64](repeating: 0, count: Int(classCount) * wordCount)
+        var byteMasks = [UInt64](repeating: 0, count: classCount * wordCount)
         var terms = BitSet(wordCount)
         var wildcards = BitSet(wordCount)
         var boundaries = BitSet(wordCount)
@@ -87,6 +81,18 @@ struct TagAutomaton: Sendable {
         self.boundaries = boundaries.words
         self.start = start.words
         self.startAtDot = startAtDot.words
+    }
+
+    /// The mask of each byte, 0 for bytes that no pattern names, and the number of masks.
+    private static func classes(of globs: [TagGlob]) -> (classes: [UInt8], count: Int) {
+        var classes = [UInt8](repeating: 0, count: 256)
+        var count: UInt8 = 1
+        for byte in [TagGlob.dot] + globs.flatMap(\.bytes) where classes[Int(byte)] == 0 {
+            // A valid UTF-8 text has fewer than 255 different bytes.
+            classes[Int(byte)] = count
+            count += 1
+        }
+        return (classes, Int(count))
     }
 
     /// Calls `body` with the number of each pattern that matches, perhaps more than once.

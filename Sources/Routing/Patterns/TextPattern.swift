@@ -133,3 +133,17 @@ final class Expression: @unchecked Sendable {
         match(text, from: 0, sluice_re2_whole, nil, count: 0)
     }
 }
+
+/// Why a text is no pattern.
+package struct PatternProblem: Error, Equatable, CustomStringConvertible {
+    /// The byte at which it goes wrong.
+    package let position: Int
+    package let reason: String
+
+    package init(position: Int, reason: String) {
+        self.position = position
+        self.reason = reason
+    }
+
+    package var description: String { "\(reason) (at byte \(position) of the pattern)" }
+}
