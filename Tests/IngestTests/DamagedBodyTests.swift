@@ -94,13 +94,12 @@ import Testing
         let end = try DeviceListener()
         let answer = try end.client.send(
             BadRequest(
-                name: request.name,
-                path: request.path,
+                request.name,
+                "POST \(request.path)",
+                "200 OK",
+                "",
                 body: request.body,
-                fields: request.fields,
-                status: 200,
-                code: "",
-                reason: ""
+                fields: request.fields
             )
         )
         #expect(200..<300 ~= answer.status, "\(answer.text)")
@@ -203,13 +202,12 @@ import Testing
             let end = try DeviceListener()
             let answer = try end.client.send(
                 BadRequest(
-                    name: request.name,
-                    path: request.path + "?on_error=refuse",
+                    request.name,
+                    "POST \(request.path)?on_error=refuse",
+                    "400 PostBodyInvalid",
+                    "",
                     body: body,
-                    fields: request.fields,
-                    status: 400,
-                    code: "",
-                    reason: ""
+                    fields: request.fields
                 )
             )
             #expect(answer.status == (isBulk ? 200 : 400), "\(answer.text)")

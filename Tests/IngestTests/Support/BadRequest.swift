@@ -4,253 +4,327 @@ import Testing
 
 /// A request, and what the developer who sent it is told.
 struct BadRequest: Sendable, CustomTestStringConvertible {
-    let name: String
-    var method = "POST"
+    let testDescription: String
+    let method: String
     let path: String
-    var body: [UInt8] = Array("{}".utf8)
-    var fields: [(String, String)] = []
+    let body: [UInt8]
+    let fields: [(String, String)]
     let status: Int
     let code: String
     let reason: String
 
-    var testDescription: String { name }
-}
+    /// `request` is `POST /logs/x`, `answer` is `404 PathNotExist`. Only GET has no body by default.
+    init(
+        _ name: String,
+        _ request: String,
+        _ answer: String,
+        _ reason: String,
+        body: [UInt8]? = nil,
+        text: String? = nil,
+        fields: [(String, String)] = []
+    ) {
+        let (words, told) = (request.split(separator: " "), answer.split(separator: " "))
+        testDescription = name
+        (method, path) = (String(words[0]), String(words[1]))
+        self.body = body ?? Array((text ?? (words[0] == "GET" ? "" : "{}")).utf8)
+        self.fields = fields
+        (status, code, self.reason) = (Int(told[0]) ?? 0, String(told[1]), reason)
+    }
 
-extension BadRequest {
     static let track = "/logstores/app-log/track"
+    static let balanced = "/logstores/app-log/shards/lb"
+    private static let routed = "/logstores/app-log/shards/route"
+    private static let key = "key=0123456789abcdef0123456789abcdef"
+    private static let group: [UInt8] = [0x0A, 4, 0x12, 2, 0x0A, 0]
 
-    static let table: [BadRequest] =
-        [
-            .init(
-                name: "no such path",
-                path: "/nowhere",
-                status: 404,
-                code: "PathNotExist",
-                reason: "no such path"
-            ),
-            .init(
-                name: "a tag with a slash",
-                path: "/logs/a/b",
-                status: 404,
-                code: "PathNotExist",
-                reason: "no such path"
-            ),
-            .init(
-                name: "no tag",
-                path: "/logs/",
-                status: 404,
-                code: "PathNotExist",
-                reason: "no such path"
-            ),
-            .init(
-                name: "shards are not listed",
-                method: "GET",
-                path: "/logstores/app-log/shards",
-                body: [],
-                status: 404,
-                code: "PathNotExist",
-                reason: "no such path"
-            ),
-            .init(
-                name: "no logstore",
-                path: "/logstores//shards/lb",
-                status: 404,
-                code: "PathNotExist",
-                reason: "no such path"
-            ),
-            .init(
-                name: "GET on logs",
-                method: "GET",
-                path: "/logs/x",
-                body: [],
-                status: 405,
-                code: "InvalidMethod",
-                reason: "POST, OPTIONS"
-            ),
-            .init(
-                name: "POST on the pulse",
-                path: "/healthz",
-                status: 405,
-                code: "InvalidMethod",
-                reason: "GET, HEAD"
-            ),
-            .init(
-                name: "DELETE on track",
-                method: "DELETE",
-                path: track,
-                status: 405,
-                code: "InvalidMethod",
-                reason: "POST, OPTIONS"
-            ),
-            .init(
-                name: "another logstore",
-                path: "/logstores/nope/track",
-                status: 404,
-                code: "LogStoreNotExist",
-                reason: "logstore nope does not exist in project my-project"
-            ),
-            .init(
-                name: "another project",
-                path: track,
-                fields: [("x-log-project", "nope")],
-                status: 404,
-                code: "ProjectNotExist",
-                reason: "project nope does not exist here"
-            ),
-            .init(
-                name: "a tag that is no logstore",
-                path: "/logs/Not.One",
-                fields: [("host", "other-project.x")],
-                status: 404,
-                code: "LogStoreNotExist",
-                reason: "not valid"
-            ),
-            .init(
-                name: "a tag that is no text",
-                path: "/logs/%FF",
-                status: 400,
-                code: "ParameterInvalid",
-                reason: "UTF-8"
-            ),
-            .init(
-                name: "a tag with a control character",
-                path: "/logs/a%00b",
-                status: 400,
-                code: "ParameterInvalid",
-                reason: "control characters"
-            ),
-            .init(
-                name: "a cut escape in the tag",
-                path: "/logs/a%4",
-                status: 400,
-                code: "ParameterInvalid",
-                reason: "UTF-8"
-            ),
-            .init(
-                name: "no JSON",
-                path: "/logs/x",
-                body: Array("hello".utf8),
-                status: 400,
-                code: "PostBodyInvalid",
-                reason: "(at byte 0)"
-            ),
-            .init(
-                name: "JSON that ends early",
-                path: "/logs/x",
-                body: Array(#"{"a":"#.utf8),
-                status: 400,
-                code: "PostBodyInvalid",
-                reason: "at byte"
-            ),
-            .init(
-                name: "an empty body",
-                path: "/logs/x",
-                body: [],
-                status: 400,
-                code: "PostBodyInvalid",
-                reason: "no log"
-            ),
-            .init(
-                name: "bytes that are no UTF-8, where they are to be refused",
-                path: "/logs/x?on_error=refuse",
-                body: Array(#"{"a":""#.utf8) + [0xff] + Array(#""}"#.utf8),
-                status: 400,
-                code: "PostBodyInvalid",
-                reason: "UTF-8"
-            ),
-            .init(
-                name: "tracking without logs",
-                path: track,
-                status: 400,
-                code: "PostBodyInvalid",
-                reason: "__logs__"
-            ),
-            .init(
-                name: "tracking that is no object",
-                path: track,
-                body: Array("[]".utf8),
-                status: 400,
-                code: "PostBodyInvalid",
-                reason: "at byte"
-            ),
-            .init(
-                name: "an unknown compression",
-                path: track,
-                fields: [("x-log-compresstype", "rar")],
-                status: 400,
-                code: "InvalidCompressType",
-                reason: "rar is not one of"
-            ),
-            .init(
-                name: "an unknown encoding",
-                path: "/logs/x",
-                fields: [("content-encoding", "br")],
-                status: 415,
-                code: "InvalidCompressType",
-                reason: "br is not one of"
-            ),
-            .init(
-                name: "lz4 without its size",
-                path: track,
-                body: LZ4.compress(Array("{}".utf8)),
-                fields: [("x-log-compresstype", "lz4")],
-                status: 400,
-                code: "PostBodyUncompressError",
-                reason: "x-log-bodyrawsize"
-            ),
-            .init(
-                name: "a size that is no number",
-                path: track,
-                fields: [("x-log-compresstype", "lz4"), ("x-log-bodyrawsize", "-1")],
-                status: 400,
-                code: "PostBodyUncompressError",
-                reason: "not a number"
-            ),
-            .init(
-                name: "a size that is not the content's",
-                path: track,
-                body: Deflate.compress(Array("{}".utf8)),
-                fields: [("x-log-compresstype", "deflate"), ("x-log-bodyrawsize", "9")],
-                status: 400,
-                code: "PostBodyUncompressError",
-                reason: "9"
-            ),
-            .init(
-                name: "no deflate at all",
-                path: track,
-                fields: [("x-log-compresstype", "deflate")],
-                status: 400,
-                code: "PostBodyUncompressError",
-                reason: ""
-            ),
-            .init(
-                name: "a bomb",
-                path: "/logs/x",
-                body: Deflate.compress([UInt8](repeating: 0x20, count: 9 << 20)),
-                fields: [("content-encoding", "deflate")],
-                status: 413,
-                code: "PostBodyTooLarge",
-                reason: "inflates more than"
-            ),
-            .init(
-                name: "a body that grows too large",
-                path: "/logs/x",
-                body: Zstd.compress(Array(repeating: UInt8(0x20), count: 11 << 20)),
-                fields: [("content-encoding", "zstd")],
-                status: 413,
-                code: "PostBodyTooLarge",
-                reason: ""
-            ),
-            .init(
-                name: "a body that is too large",
-                path: "/logs/x",
-                body: [],
-                fields: [("content-length", "\((10 << 20) + 1)")],
-                status: 413,
-                code: "PostBodyTooLarge",
-                reason: ""
-            ),
-        ] + putLogs + tracking
+    static let table = plain + putLogs + tracking
+
+    private static let plain: [BadRequest] = [
+        .init("no such path", "POST /nowhere", "404 PathNotExist", "no such path"),
+        .init("a tag with a slash", "POST /logs/a/b", "404 PathNotExist", "no such path"),
+        .init("no tag", "POST /logs/", "404 PathNotExist", "no such path"),
+        .init(
+            "shards are not listed",
+            "GET /logstores/app-log/shards",
+            "404 PathNotExist",
+            "no such path"
+        ),
+        .init("no logstore", "POST /logstores//shards/lb", "404 PathNotExist", "no such path"),
+        .init("GET on logs", "GET /logs/x", "405 InvalidMethod", "POST, OPTIONS"),
+        .init("POST on the pulse", "POST /healthz", "405 InvalidMethod", "GET, HEAD"),
+        .init("DELETE on track", "DELETE \(track)", "405 InvalidMethod", "POST, OPTIONS"),
+        .init(
+            "another logstore",
+            "POST /logstores/nope/track",
+            "404 LogStoreNotExist",
+            "logstore nope does not exist in project my-project"
+        ),
+        .init(
+            "another project",
+            "POST \(track)",
+            "404 ProjectNotExist",
+            "project nope does not exist here",
+            fields: [("x-log-project", "nope")]
+        ),
+        .init(
+            "a tag that is no logstore",
+            "POST /logs/Not.One",
+            "404 LogStoreNotExist",
+            "not valid",
+            fields: [("host", "other-project.x")]
+        ),
+        .init("a tag that is no text", "POST /logs/%FF", "400 ParameterInvalid", "UTF-8"),
+        .init(
+            "a tag with a control character",
+            "POST /logs/a%00b",
+            "400 ParameterInvalid",
+            "control characters"
+        ),
+        .init("a cut escape in the tag", "POST /logs/a%4", "400 ParameterInvalid", "UTF-8"),
+        .init("no JSON", "POST /logs/x", "400 PostBodyInvalid", "(at byte 0)", text: "hello"),
+        .init(
+            "JSON that ends early",
+            "POST /logs/x",
+            "400 PostBodyInvalid",
+            "at byte",
+            text: #"{"a":"#
+        ),
+        .init("an empty body", "POST /logs/x", "400 PostBodyInvalid", "no log", body: []),
+        .init(
+            "bytes that are no UTF-8, where they are to be refused",
+            "POST /logs/x?on_error=refuse",
+            "400 PostBodyInvalid",
+            "UTF-8",
+            body: Array(#"{"a":""#.utf8) + [0xff] + Array(#""}"#.utf8)
+        ),
+        .init("tracking without logs", "POST \(track)", "400 PostBodyInvalid", "__logs__"),
+        .init(
+            "tracking that is no object",
+            "POST \(track)",
+            "400 PostBodyInvalid",
+            "at byte",
+            text: "[]"
+        ),
+        .init(
+            "an unknown compression",
+            "POST \(track)",
+            "400 InvalidCompressType",
+            "rar is not one of",
+            fields: [("x-log-compresstype", "rar")]
+        ),
+        .init(
+            "an unknown encoding",
+            "POST /logs/x",
+            "415 InvalidCompressType",
+            "br is not one of",
+            fields: [("content-encoding", "br")]
+        ),
+        .init(
+            "lz4 without its size",
+            "POST \(track)",
+            "400 PostBodyUncompressError",
+            "x-log-bodyrawsize",
+            body: LZ4.compress(Array("{}".utf8)),
+            fields: [("x-log-compresstype", "lz4")]
+        ),
+        .init(
+            "a size that is no number",
+            "POST \(track)",
+            "400 PostBodyUncompressError",
+            "not a number",
+            fields: [("x-log-compresstype", "lz4"), ("x-log-bodyrawsize", "-1")]
+        ),
+        .init(
+            "a size that is not the content's",
+            "POST \(track)",
+            "400 PostBodyUncompressError",
+            "9",
+            body: Deflate.compress(Array("{}".utf8)),
+            fields: [("x-log-compresstype", "deflate"), ("x-log-bodyrawsize", "9")]
+        ),
+        .init(
+            "no deflate at all",
+            "POST \(track)",
+            "400 PostBodyUncompressError",
+            "",
+            fields: [("x-log-compresstype", "deflate")]
+        ),
+        .init(
+            "a bomb",
+            "POST /logs/x",
+            "413 PostBodyTooLarge",
+            "inflates more than",
+            body: Deflate.compress([UInt8](repeating: 0x20, count: 9 << 20)),
+            fields: [("content-encoding", "deflate")]
+        ),
+        .init(
+            "a body that grows too large",
+            "POST /logs/x",
+            "413 PostBodyTooLarge",
+            "",
+            body: Zstd.compress(Array(repeating: UInt8(0x20), count: 11 << 20)),
+            fields: [("content-encoding", "zstd")]
+        ),
+        .init(
+            "a body that is too large",
+            "POST /logs/x",
+            "413 PostBodyTooLarge",
+            "",
+            body: [],
+            fields: [("content-length", "\((10 << 20) + 1)")]
+        ),
+    ]
+
+    private static let putLogs: [BadRequest] = [
+        .init("GET on a logstore", "GET /logstores/app-log", "405 InvalidMethod", "POST, OPTIONS"),
+        .init(
+            "PutLogs to another logstore",
+            "POST /logstores/nope/shards/lb",
+            "404 LogStoreNotExist",
+            "logstore nope does not exist"
+        ),
+        .init(
+            "PutLogs without a body",
+            "POST \(balanced)",
+            "400 PostBodyInvalid",
+            "the body is empty",
+            body: []
+        ),
+        .init(
+            "a LogGroup that ends early",
+            "POST \(balanced)",
+            "400 PostBodyInvalid",
+            "(at byte 0)",
+            body: group.dropLast()
+        ),
+        .init(
+            "no protobuf",
+            "POST /logstores/app-log",
+            "400 PostBodyInvalid",
+            "at byte",
+            text: "hello"
+        ),
+        .init(
+            "no JSON where that was said",
+            "POST \(balanced)",
+            "400 PostBodyInvalid",
+            "at byte",
+            text: "hello",
+            fields: [("content-type", "application/json; charset=utf-8")]
+        ),
+        .init(
+            "packages that are none",
+            "POST \(balanced)",
+            "400 PostBodyInvalid",
+            "SlsLogPackageList",
+            body: [0x08, 1],
+            fields: [("x-log-mode", "batch_group")]
+        ),
+        .init(
+            "a package that is damaged",
+            "POST \(balanced)",
+            "400 PostBodyUncompressError",
+            "package 1: ",
+            body: [0x0A, 8, 0x0A, 2, 1, 2, 0x10, 9, 0x18, 2],
+            fields: [("x-log-mode", "batch_group")]
+        ),
+        .init(
+            "a package that is too large",
+            "POST \(balanced)",
+            "413 PostBodyTooLarge",
+            "package 1: the packages hold more than",
+            body: [0x0A, 11, 0x0A, 2, 1, 2, 0x10, 0x80, 0x80, 0x80, 0x20, 0x18, 2],
+            fields: [("x-log-mode", "batch_group")]
+        ),
+        .init(
+            "a digest of another body",
+            "POST \(balanced)",
+            "400 InvalidContentMD5",
+            "is not that of the body",
+            body: group,
+            fields: [("content-md5", "47651B3A52D197A22E9A41A8A8EA5C75")]
+        ),
+        .init(
+            "a LogGroup of another size",
+            "POST \(balanced)",
+            "400 PostBodyUncompressError",
+            "more bytes than x-log-bodyrawsize says (5)",
+            body: Deflate.compress(group),
+            fields: [("x-log-compresstype", "deflate"), ("x-log-bodyrawsize", "5")]
+        ),
+        .init("a route without a key", "POST \(routed)", "400 MissingParameter", "needs key"),
+        .init(
+            "a key that is too short",
+            "POST \(routed)?key=0123",
+            "400 ParameterInvalid",
+            "key is not 32"
+        ),
+        .init(
+            "a key of other digits",
+            "POST \(routed)?key=g123456789abcdef0123456789abcdef",
+            "400 ParameterInvalid",
+            "is not 32"
+        ),
+        .init(
+            "a number that is none",
+            "POST \(routed)?\(key)&seqid=-1",
+            "400 ParameterInvalid",
+            "seqid is not a number"
+        ),
+        .init(
+            "a query that ends in an escape",
+            "POST \(routed)?\(key)&seqid=%3",
+            "400 ParameterInvalid",
+            "no escape"
+        ),
+    ]
+
+    private static let tracking: [BadRequest] = [
+        .init(
+            "a picture without fields",
+            "GET \(track).gif?APIVersion=0.6.0&__topic__=t",
+            "400 ParameterInvalid",
+            "the query has no field"
+        ),
+        .init(
+            "GET without a query",
+            "GET \(track)",
+            "400 ParameterInvalid",
+            "the query has no field"
+        ),
+        .init(
+            "a topic that is too long",
+            "GET \(track)" + "?k=v&__topic__=" + String(repeating: "t", count: 129),
+            "400 ParameterInvalid",
+            "__topic__ must not exceed 128 bytes"
+        ),
+        .init(
+            "GET with a body",
+            "GET \(track)?k=v",
+            "400 ParameterInvalid",
+            "takes no body",
+            text: "{}"
+        ),
+        .init(
+            "a picture of another logstore",
+            "GET /logstores/nope/track.gif?k=v",
+            "404 LogStoreNotExist",
+            "logstore nope does not exist"
+        ),
+        .init(
+            "POST to a picture",
+            "POST \(track)_ua.gif",
+            "405 InvalidMethod",
+            "GET, HEAD, OPTIONS"
+        ),
+        .init(
+            "protobuf that ends early",
+            "POST \(track)",
+            "400 PostBodyInvalid",
+            "(at byte 0)",
+            body: [0x0A, 9, 0x08, 1]
+        ),
+    ]
 }
 
 extension TestClient {
