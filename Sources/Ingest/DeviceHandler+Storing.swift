@@ -10,11 +10,11 @@ extension DeviceHandler {
     func store(
         _ taken: TakenLogs,
         _ dispatched: DispatchedLogs,
-        sentBytes: Int,
-        _ pending: QueuedRequest,
-        _ draft: inout CaptureDraft?
+        _ figures: IngestCounters.Figures,
+        _ request: IncomingLogs,
+        sentBytes: Int
     ) throws(Refusal) {
-        let (figures, responder) = (pending.figures, pending.responder)
+        let (draft, responder) = (request.draft, request.responder)
         // Before anything is stored: after that the answer is owed.
         if taken.answerBytes > 0 {
             let bytes = taken.answerBytes + HTTPServer.Limits.answerHeadBytes
@@ -24,13 +24,20 @@ extension DeviceHandler {
             }
         }
         let identity = taken.identity.map {
-            BatchIdentity(digest: $0, receipt: pending.receipt, logs: figures.logs)
+            BatchIdentity(digest: $0, receipt: request.receipt, logs: figures.logs)
         }
+        let queued = QueuedRequest(
+            request: request,
+            figures: figures,
+            readers: tables.crossOrigin(request.head),
+            response: taken.answer,
+            answers: answers
+        )
         // Filters and routes may leave nothing. The queue remembers such a request if a repetition
         // can be recognised, so that its logs count once; otherwise nothing has to be written.
         let isStored = dispatched.parts.contains { $0.logs.count > 0 }
         guard isStored || identity != nil && figures.logs > 0 else {
-            return try answerWithoutLogs(dispatched, pending, draft)
+            return try answerWithoutLogs(dispatched, queued)
         }
         var batches: [Batch] = []
         for part in dispatched.parts where part.logs.count > 0 { batches.append(try part.batch()) }
@@ -38,27 +45,23 @@ extension DeviceHandler {
         let inflated = batches.reduce(0) { $0 + $1.heldBytes }
         guard responder.hold(inflated - sentBytes) else { throw .tooMuchInFlight }
         // So does what a capture keeps, but no request is refused for its sake.
-        if let bytes = draft?.heldBytes, !responder.hold(bytes, isNeeded: false) {
-            draft?.missed()
-            draft = nil
-        }
+        if let draft, !responder.hold(draft.heldBytes, isNeeded: false) { draft.miss() }
         draft?.track(&batches)
         guard shared.intake.enter() else { throw .draining }
-        append(batches, identity, dispatched, pending, draft)
+        append(batches, identity, dispatched, queued)
     }
 
     /// A question without logs is answered while the gateway drains.
     private func answerWithoutLogs(
         _ dispatched: DispatchedLogs,
-        _ pending: QueuedRequest,
-        _ draft: CaptureDraft?
+        _ queued: QueuedRequest
     ) throws(Refusal) {
-        let hasLogs = pending.figures.logs > 0
+        let hasLogs = queued.figures.logs > 0
         guard !hasLogs || shared.intake.enter() else { throw .draining }
         defer { if hasLogs { shared.intake.leave() } }
-        let tally = dispatched.tally(of: pending.figures.logs, [])
+        let tally = dispatched.tally(of: queued.figures.logs, [])
         if tally.received > 0 { shared.queue.count(tally) }
-        pending.accepted(dispatched.counts, draft, isStored: false)
+        queued.accept(dispatched.counts, isStored: false)
     }
 
     /// The intake must have been entered; it is left when the queue has decided.
@@ -66,8 +69,7 @@ extension DeviceHandler {
         _ batches: [Batch],
         _ identity: BatchIdentity?,
         _ dispatched: DispatchedLogs,
-        _ pending: QueuedRequest,
-        _ draft: CaptureDraft?
+        _ queued: QueuedRequest
     ) {
         // Without a viewer, which is the usual case, the batches are not kept.
         let shown = shared.tail.flatMap { $0.isWatched ? ($0, batches) : nil }
@@ -75,7 +77,6 @@ extension DeviceHandler {
         // A filter redacts, so a refusal is noted without what may be part of a log.
         let hidesLogs = tables.routing.redacts
         let counts = dispatched.counts
-        let waiting = draft.map { WaitingDraft($0) }
         // A capture must have its record before the queue tells what became of the logs, which
         // follows the answers of the queue's own thread.
         let isTracked = batches.contains { $0.track != nil }
@@ -86,28 +87,22 @@ extension DeviceHandler {
         queue.append(
             batches,
             identity: identity,
-            sender: pending.sender?.name,
-            tally: dispatched.tally(of: pending.figures.logs, batches),
-            on: isTracked ? nil : pending.responder.thread
+            sender: queued.request.sender?.name,
+            tally: dispatched.tally(of: queued.figures.logs, batches),
+            on: isTracked ? nil : queued.request.responder.thread
         ) { outcome in
             defer { intake.leave() }
             switch outcome {
             case .stored:
                 if let (tail, batches) = shown { for batch in batches { tail.show(batch) } }
-                pending.accepted(counts, waiting?.draft, isStored: true)
-            case .repeated(let first, let count):
-                pending.repeated(first, count, waiting?.draft)
+                queued.accept(counts, isStored: true)
+            case .repeated(let first, let count): queued.repeated(first, count)
             case .refused(let admission):
                 let full = destinations.first {
                     queue.admission(forDestination: $0) == .destinationFull
                 }
                 let refusal = Refusal(admission, of: destinations.isEmpty ? destination : full)
-                pending.refused(
-                    refusal,
-                    waiting?.draft,
-                    notedIn: refused,
-                    hidesLogs: hidesLogs
-                )
+                queued.refuse(refusal, notedIn: refused, hidesLogs: hidesLogs)
             }
         }
     }
@@ -116,61 +111,49 @@ extension DeviceHandler {
 /// A request whose logs wait for the queue. When it has decided, the request is counted and
 /// answered.
 struct QueuedRequest: Sendable {
-    let head: RequestHead
-    let dialect: any LogDialect
-    let sender: DeviceSender?
-    let receipt: [UInt8]
+    let request: IncomingLogs
     let figures: IngestCounters.Figures
-    let start: Moment
     let readers: CrossOrigin
     /// The dialect's answer when all logs are on disk.
     let response: @Sendable (Acceptance) -> Response
     let answers: DeviceAnswers
-    let counters: IngestCounters
-    let responder: Responder
 
-    func accepted(_ counts: DispatchedLogs.Counts, _ draft: CaptureDraft?, isStored: Bool) {
-        let receipt = String(decoding: receipt, as: UTF8.self)
-        counters.countAccepted(dialect.label, figures, since: start)
+    private var counters: IngestCounters { answers.counters }
+    private var label: DeviceLabel { request.dialect.label }
+
+    func accept(_ counts: DispatchedLogs.Counts, isStored: Bool) {
+        let receipt = String(decoding: request.receipt, as: UTF8.self)
+        counters.countAccepted(label, figures, since: request.start)
         counters.countRouted(counts)
-        sender?.counter.countAccepted(figures)
+        request.sender?.counter.countAccepted(figures)
         let acceptance = Acceptance(receipt: receipt, logs: figures.logs)
-        send(acceptance, draft, isStored ? .stored(receipt: receipt) : .nothingToStore)
+        send(acceptance, isStored ? .stored(receipt: receipt) : .nothingToStore)
     }
 
     /// `first` is the receipt of the request that is repeated.
-    func repeated(_ first: [UInt8], _ logs: Int, _ draft: CaptureDraft?) {
+    func repeated(_ first: [UInt8], _ logs: Int) {
         let receipt = String(decoding: first, as: UTF8.self)
-        counters.countRepeated(dialect.label, since: start)
-        send(Acceptance(receipt: receipt, logs: logs), draft, .repeated(receipt: receipt))
+        counters.countRepeated(label, since: request.start)
+        send(Acceptance(receipt: receipt, logs: logs), .repeated(receipt: receipt))
     }
 
-    func refused(
-        _ refusal: Refusal,
-        _ draft: CaptureDraft?,
-        notedIn noted: RefusedRequests,
-        hidesLogs: Bool
-    ) {
-        let response = answers.refused(refusal, .logs(dialect), readers)
+    func refuse(_ refusal: Refusal, notedIn noted: RefusedRequests, hidesLogs: Bool) {
+        let response = answers.refused(refusal, .logs(request.dialect), readers)
         noted.note(
-            head,
+            request.head,
             refusal,
             as: response.status,
-            key: sender?.name,
+            key: request.sender?.name,
             hidesLogs: hidesLogs
         )
-        draft?.answered(response, .refused(refusal))
-        responder.send(response)
+        request.draft?.answered(response, .refused(refusal))
+        request.responder.send(response)
     }
 
-    private func send(
-        _ acceptance: Acceptance,
-        _ draft: CaptureDraft?,
-        _ end: CaptureDraft.End
-    ) {
-        let response = answers.accepted(response(acceptance), dialect.label, acceptance, readers)
-        draft?.answered(response, end)
-        responder.send(response)
+    private func send(_ acceptance: Acceptance, _ end: CaptureDraft.End) {
+        let response = answers.accepted(response(acceptance), label, acceptance, readers)
+        request.draft?.answered(response, end)
+        request.responder.send(response)
     }
 }
 

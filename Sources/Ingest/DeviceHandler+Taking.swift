@@ -6,6 +6,20 @@ import Queue
 import Routing
 import System
 
+/// A request with logs, from the arrival of its body to its answer.
+struct IncomingLogs: Sendable {
+    let head: RequestHead
+    let admitted: AdmittedLogs
+    let receipt: [UInt8]
+    let responder: Responder
+    /// nil: no capture wants it.
+    let draft: CaptureDraft?
+    let start = Moment.now
+
+    var dialect: any LogDialect { admitted.dialect }
+    var sender: DeviceSender? { admitted.sender }
+}
+
 extension DeviceHandler {
     /// The most dead letters from one request: each is a row of its own, all in one transaction.
     private static let doomedMax = 10_000
@@ -16,121 +30,93 @@ extension DeviceHandler {
     private static let logBytesMin = 16
 
     /// Reads the body into batches, stores them, and answers when they are durable.
-    func take(
-        _ head: RequestHead,
-        _ request: AdmittedLogs,
-        _ body: UnsafeRawBufferPointer,
-        _ draft: inout CaptureDraft?,
-        _ responder: Responder
-    ) throws(Refusal) {
-        let start = Moment.now
+    func take(_ request: IncomingLogs, _ body: UnsafeRawBufferPointer) throws(Refusal) {
+        let (head, admitted, draft) = (request.head, request.admitted, request.draft)
         try decoder.checkNotLost(body, head)
-        try tables.prove(request, body)
-        let (dialect, target) = (request.dialect, request.target)
+        try tables.prove(admitted, body)
         // An idempotency key names a body.
         let hasBody = head.method == .post || head.method == .put
-        let isNamed = shared.recognizesRepeats && hasBody
-        let key = isNamed ? try head.idempotencyKey : nil
-        try request.budget.takeDeclared(dialect.label, at: shared.clock)
+        let key = shared.recognizesRepeats && hasBody ? try head.idempotencyKey : nil
+        try admitted.budget.takeDeclared(request.dialect.label, at: shared.clock)
         let (before, repairs) = (decoder.inflatedBytes, decoder.json.repairs)
         var logCount = 0
         // Also for a body that turns out to be unreadable: reading it cost the same.
         defer {
             let bytes = max(body.count, decoder.inflatedBytes - before)
-            request.budget.settle(max(bytes, logCount * Self.logBytesMin), at: shared.clock)
+            admitted.budget.settle(max(bytes, logCount * Self.logBytesMin), at: shared.clock)
         }
-        try request.reader.check(head, body)
-        let content = try decoder.content(of: body, head, dialect.coding)
+        try admitted.reader.check(head, body)
+        let content = try decoder.content(of: body, head, request.dialect.coding)
         // What is refused is kept as it is.
         let isCompressed = content.baseAddress != body.baseAddress
-        defer { draft?.keep(body, content, isCompressed: isCompressed) }
+        var isQueued = false
+        defer { if !isQueued { draft?.keep(body, content, isCompressed: isCompressed) } }
         let repeatedBytesMax = decoder.limit.repeating(for: body.count)
-        var taken = try request.reader.read(
-            question(head, request, content, repeatedBytesMax, isNamed: key != nil),
-            decoder
-        )
+        let taken = try read(request, content, key, repeatedBytesMax)
         logCount = taken.groups.reduce(0) { $0 + $1.logs.count }
         let logsMax = max(Self.freeLogs, body.count)
         guard logCount <= logsMax else { throw .tooManyLogs(logCount, most: logsMax) }
-        // The client's own name for the request takes precedence over its content.
-        if let key {
-            let outcome = taken.outcome
-            taken.identity = RequestIdentity.named(key, content: content, target, outcome: outcome)
-        }
-        let receipt = shared.mint.next()
         let plans = dispatch.plans(tables.routing)
         draft?.read(taken, plans, body, content, isCompressed: isCompressed)
-        let trace: FilterTrace? =
-            draft?.wantsAccepted == true
-            ? FilterTrace(bytesMax: CaptureDraft.traceBytesMax, logsMax: CapturedLogs.logsMax)
-            : nil
-        dispatch.trace = trace
+        dispatch.trace = draft?.trace
         defer { dispatch.trace = nil }
         var dispatched =
             tables.routing.router == nil
             ? dispatch.parts(of: taken.groups, repeatedBytesMax: repeatedBytesMax)
-            : try dispatch.dispatch(
-                taken.groups,
-                routing(head, request, receipt, repeatedBytesMax)
-            )
+            : try dispatch.dispatch(taken.groups, routing(request, repeatedBytesMax))
         logCount += dispatched.counts.added
         let light = logCount - max(body.count, 1)
         if light > 0 {
             let counter = request.sender?.counter ?? shared.keyless
-            try counter.takeLight(light, dialect.label, at: shared.clock())
+            try counter.takeLight(light, request.dialect.label, at: shared.clock())
         }
-        if let trace { draft?.dispatched(taken.groups, dispatched, trace, plans) }
+        draft?.dispatched(taken.groups, dispatched)
         try check(dispatched, request)
-        stamp(&dispatched, head, request, receipt, atMost: repeatedBytesMax)
-        let pending = QueuedRequest(
-            head: head,
-            dialect: dialect,
-            sender: request.sender,
-            receipt: receipt,
-            figures: IngestCounters.Figures(
-                of: taken.groups,
-                bodyBytes: max(content.count, decoder.inflatedBytes - before),
-                isRepaired: decoder.json.repairs != repairs
-            ),
-            start: start,
-            readers: tables.crossOrigin(head),
-            response: taken.answer,
-            answers: answers,
-            counters: shared.counters,
-            responder: responder
+        stamp(&dispatched, request, atMost: repeatedBytesMax)
+        let figures = IngestCounters.Figures(
+            of: taken.groups,
+            bodyBytes: max(content.count, decoder.inflatedBytes - before),
+            isRepaired: decoder.json.repairs != repairs
         )
-        try store(taken, dispatched, sentBytes: body.count, pending, &draft)
-        // The queue answers it.
-        draft = nil
+        try store(taken, dispatched, figures, request, sentBytes: body.count)
+        // The draft is the queue's now.
+        isQueued = true
     }
 
-    private func question(
-        _ head: RequestHead,
-        _ request: AdmittedLogs,
+    private func read(
+        _ request: IncomingLogs,
         _ content: UnsafeRawBufferPointer,
-        _ repeatedBytesMax: Int,
-        isNamed: Bool
-    ) -> LogRequest {
-        LogRequest(
+        _ key: String?,
+        _ repeatedBytesMax: Int
+    ) throws(Refusal) -> TakenLogs {
+        let (head, target) = (request.head, request.admitted.target)
+        let question = LogRequest(
             head: head,
             content: content,
-            target: request.target,
+            target: target,
             table: tables.routing,
             queue: shared.queue,
-            timing: timing(head, for: request.target.destination),
+            timing: timing(head, for: target.destination),
             limits: shared.limits,
             repeatedBytesMax: repeatedBytesMax,
-            recognizesContent: shared.recognizesRepeats && !isNamed,
+            recognizesContent: shared.recognizesRepeats && key == nil,
             hidesKey: request.sender != nil,
-            damage: request.damage,
+            damage: request.admitted.damage,
             plainStatus: tables.access.plainStatus
         )
+        var taken = try request.admitted.reader.read(question, decoder)
+        // The client's own name for the request takes precedence over its content.
+        if let key {
+            let (marks, outcome) = ([target.tag ?? "", key], taken.outcome)
+            taken.identity = RequestIdentity.named.digest(marks, content, target, outcome: outcome)
+        }
+        return taken
     }
 
     /// Throws when not all logs may be stored.
     private func check(
         _ dispatched: DispatchedLogs,
-        _ request: AdmittedLogs
+        _ request: IncomingLogs
     ) throws(Refusal) {
         // Logs may name their own targets.
         for part in dispatched.parts {
@@ -151,16 +137,19 @@ extension DeviceHandler {
 
     private func stamp(
         _ dispatched: inout DispatchedLogs,
-        _ head: RequestHead,
-        _ request: AdmittedLogs,
-        _ receipt: [UInt8],
+        _ request: IncomingLogs,
         atMost repeatedBytesMax: Int
     ) {
         let isStamped = dispatched.parts.contains {
             !$0.target.intake.stamps.isEmpty || $0.target.site.sourceNamesClient
         }
         guard isStamped else { return }
-        let facts = SenderFacts(head, request.proven, tables.access.proxies, receipt: receipt)
+        let facts = SenderFacts(
+            request.head,
+            request.admitted.proven,
+            tables.access.proxies,
+            receipt: request.receipt
+        )
         let room = repeatedBytesMax * dispatched.destinations
         shared.counters.count(.claimsRemoved, facts.stamp(&dispatched.parts, atMost: room))
     }
@@ -178,34 +167,23 @@ extension DeviceHandler {
         return timing
     }
 
-    private func routing(
-        _ head: RequestHead,
-        _ request: AdmittedLogs,
-        _ receipt: [UInt8],
-        _ repeatedBytesMax: Int
-    ) -> DispatchRequest {
-        let table = tables.routing
+    private func routing(_ request: IncomingLogs, _ repeatedBytesMax: Int) -> DispatchRequest {
+        let (table, head, sender) = (tables.routing, request.head, request.sender)
         return DispatchRequest(
             table: table,
-            allows: { request.sender?.maySend(to: $0) ?? true },
+            allows: { sender?.maySend(to: $0) ?? true },
             checkRight: { name throws(Refusal) in
-                try request.sender?.check(name, request.dialect.label)
+                try sender?.check(name, request.dialect.label)
             },
             sender: table.hasFilters
                 ? SenderText(
                     clientIP: head.clientAddress(behind: tables.access.proxies)?.description ?? "",
-                    key: request.sender?.name ?? "",
-                    receipt: String(decoding: receipt, as: UTF8.self),
+                    key: sender?.name ?? "",
+                    receipt: String(decoding: request.receipt, as: UTF8.self),
                     part: { AskedRequest(head).text(of: $0) }
                 ) : SenderText(),
             repeatedBytesMax: repeatedBytesMax,
-            retarget: { tag throws(Refusal) in
-                try table.target(
-                    host: head.field("host"),
-                    project: head.field("x-log-project"),
-                    .tag(tag)
-                )
-            },
+            retarget: { tag throws(Refusal) in try table.target(of: head, .tag(tag)) },
             applyRules: { [decoder, shared] logs, target throws(Refusal) in
                 try decoder.decode(logs, shared.timing(target, head.arrival), target.intake.rules)
             }

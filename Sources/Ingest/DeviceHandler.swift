@@ -92,13 +92,13 @@ package final class DeviceHandler: RequestHandler {
     /// `logs` its head was admitted.
     private func capture(_ head: RequestHead, _ logs: AdmittedLogs? = nil) -> CaptureDraft? {
         guard shared.captures.mayWant else { return nil }
-        var draft = CaptureDraft(
+        let draft = CaptureDraft(
             head,
             shared.captures,
             tables.access.proxies,
             anyTagIsRedacted: tables.routing.redacts
         )
-        if let logs { draft?.admitted(logs, dispatch.plans(tables.routing)) }
+        if let logs { draft?.admit(logs, dispatch.plans(tables.routing)) }
         return draft?.isWanted == true ? draft : nil
     }
 
@@ -264,9 +264,16 @@ package final class DeviceHandler: RequestHandler {
             let headers = tables.access.preflightHeaders
             responder.send(answers.preflight(route, headers, tables.crossOrigin(head)))
         case .logs(let logs):
-            var draft = capture(head, logs)
+            let draft = capture(head, logs)
+            let request = IncomingLogs(
+                head: head,
+                admitted: logs,
+                receipt: shared.mint.next(),
+                responder: responder,
+                draft: draft
+            )
             do throws(Refusal) {
-                try take(head, logs, body, &draft, responder)
+                try take(request, body)
             } catch {
                 // Unless its content was kept already.
                 let isCompressed = decoder.inflates(head, logs.dialect.coding)
@@ -287,7 +294,7 @@ package final class DeviceHandler: RequestHandler {
         // On a bad line logs come slowly: SDKs drop logs that are answered with 408, and keep those
         // answered with 503. An unreadable head may have been that of logs.
         if problem.status == 408, head == nil || route.isForLogs {
-            refusal = Refusal(503, "ServerBusy", "\(problem.reason); send the logs again")
+            refusal = Refusal.busy("\(problem.reason); send the logs again")
         }
         var logs: AdmittedLogs?
         if case .logs(let found)? = (admitted as? AdmittedRequest)?.subject { logs = found }

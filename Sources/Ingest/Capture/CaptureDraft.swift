@@ -12,11 +12,13 @@ import System
 ///
 /// Most requests that are looked at are dropped, so nothing becomes text before `answered` keeps
 /// the record.
-struct CaptureDraft: Sendable {
+///
+/// `@unchecked Sendable`: one thread at a time uses it, the handler's and then the queue's.
+final class CaptureDraft: @unchecked Sendable {
     /// What is kept of an answer.
     private static let answerBytesMax = 4 << 10
     /// What is followed of the logs' way through filters.
-    static let traceBytesMax = 256 << 10
+    private static let traceBytesMax = 256 << 10
 
     /// How the request ended.
     enum End: Sendable {
@@ -52,6 +54,9 @@ struct CaptureDraft: Sendable {
     private var inflated: CaptureRecord.Body?
     /// nil: its logs could not be read.
     private var logsHaveSecrets: Bool?
+    private var plans: TagPlans?
+    /// Follows the logs through filters, if a capture wants them when they are accepted.
+    private(set) var trace: FilterTrace?
     private var accepted: CapturedLogs?
     /// Learns where the logs are stored.
     private var track: BatchTrack?
@@ -77,9 +82,9 @@ struct CaptureDraft: Sendable {
     var isWanted: Bool { !sessions.isEmpty }
 
     /// A capture wants the logs when they are accepted; only then their way is followed.
-    var wantsAccepted: Bool { sessions.contains(where: \.filter.admitsAccepted) }
+    private var wantsAccepted: Bool { sessions.contains(where: \.filter.admitsAccepted) }
 
-    mutating func admitted(_ request: AdmittedLogs, _ plans: TagPlans?) {
+    func admit(_ request: AdmittedLogs, _ plans: TagPlans?) {
         // A tag that only the body tells is known when that is read.
         let tag = request.reader.tag
         let tags = tag.map { [$0] } ?? []
@@ -92,7 +97,7 @@ struct CaptureDraft: Sendable {
     }
 
     /// Logs that could be read. Keeps the body if the queue's answer may be wanted.
-    mutating func read(
+    func read(
         _ taken: TakenLogs,
         _ plans: TagPlans?,
         _ body: UnsafeRawBufferPointer,
@@ -111,14 +116,17 @@ struct CaptureDraft: Sendable {
             tag = tag ?? first
             redacts = isOfTag || tags.contains { plans?.redacts($0) ?? false }
         }
-        guard wantsAccepted || sessions.contains(where: { $0.filter.admits(status: 503) }) else {
+        self.plans = plans
+        if wantsAccepted {
+            trace = FilterTrace(bytesMax: Self.traceBytesMax, logsMax: CapturedLogs.logsMax)
+        } else if !sessions.contains(where: { $0.filter.admits(status: 503) }) {
             return
         }
         keep(body, content, isCompressed: isCompressed)
     }
 
     /// The content, inflated where the body was compressed.
-    private mutating func matchText(in content: UnsafeRawBufferPointer) {
+    private func matchText(in content: UnsafeRawBufferPointer) {
         known = .content
         sessions.removeAll { $0.text.map { !content.contains($0) } ?? false }
     }
@@ -131,14 +139,15 @@ struct CaptureDraft: Sendable {
         return bodies + (accepted?.weight ?? 0)
     }
 
-    /// Counts the request as missed by the captures that want it when it is accepted: there is no
-    /// room for the draft, and a capture must not cost a request its logs.
-    func missed() {
+    /// Gives the record up, and counts the request as missed by the captures that want it when it
+    /// is accepted: there is no room for the draft, and a capture must not cost a request its logs.
+    func miss() {
         for session in sessions where session.filter.admitsAccepted { session.countMissed() }
+        sessions = []
     }
 
     /// Keeps the body, once. `content` is the inflated body, where it could be inflated.
-    mutating func keep(
+    func keep(
         _ body: UnsafeRawBufferPointer,
         _ content: UnsafeRawBufferPointer?,
         isCompressed: Bool
@@ -161,18 +170,15 @@ struct CaptureDraft: Sendable {
     }
 
     /// What filters and routes made of the logs.
-    mutating func dispatched(
-        _ groups: [LogGroup],
-        _ dispatched: DispatchedLogs,
-        _ trace: FilterTrace,
-        _ plans: TagPlans?
-    ) {
+    func dispatched(_ groups: [LogGroup], _ dispatched: DispatchedLogs) {
+        guard let trace else { return }
         accepted = CapturedLogs(groups, dispatched, trace, plans, redacts: redacts)
+        (self.trace, plans) = (nil, nil)
     }
 
     /// Has the queue tell where it stores the batches, if a capture wants the request when it is
     /// accepted.
-    mutating func track(_ batches: inout [Batch]) {
+    func track(_ batches: inout [Batch]) {
         guard wantsAccepted else { return }
         let track = BatchTrack()
         for index in batches.indices { batches[index].track = track }
@@ -277,15 +283,6 @@ struct CaptureDraft: Sendable {
             add("answer", refusal.code, Mask.hidingSecrets(in: refusal.reason, isCut: true))
         }
         return decisions
-    }
-}
-
-/// A draft that waits for the queue. On the heap, so that what waits without one stays small.
-final class WaitingDraft: Sendable {
-    let draft: CaptureDraft
-
-    init(_ draft: CaptureDraft) {
-        self.draft = draft
     }
 }
 
