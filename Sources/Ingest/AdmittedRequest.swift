@@ -84,11 +84,7 @@ final class RequestTables {
         try access.origins.check(head, proven?.sender, dialect.label)
         let (address, reader) = try dialect.admit(head)
         let damage = try head.damage
-        let target = try routing.target(
-            host: head.field("host"),
-            project: head.field("x-log-project"),
-            address
-        )
+        let target = try routing.target(of: head, address)
         if dialect.bringsLogs, !target.isRouted {
             try proven?.sender.check(target.destination, dialect.label)
         }

@@ -28,23 +28,17 @@ enum AccessProblem: String, CounterKey, Error {
     var refusal: Refusal {
         switch self {
         case .missingKey:
-            Refusal(
-                401,
-                "Unauthorized",
+            Refusal.unauthorized(
                 "logs need a device key: send Authorization: Bearer KEY, x-sluice-key: KEY, or ?key=KEY"
             )
         case .unknownKey:
-            Refusal(401, "Unauthorized", "the device key is unknown here; see devices.keys")
+            Refusal.unauthorized("the device key is unknown here; see devices.keys")
         case .unacceptedWay:
-            Refusal(
-                401,
-                "Unauthorized",
+            Refusal.unauthorized(
                 "this key is not accepted in this form; see accept of devices.keys"
             )
         case .unknownAccessKey:
-            Refusal(
-                401,
-                "Unauthorized",
+            Refusal.unauthorized(
                 "the AccessKey id of the signature is unknown here; see id of devices.keys"
             )
         case .badSignature:
@@ -61,48 +55,34 @@ enum AccessProblem: String, CounterKey, Error {
                 "the signed time is more than 15 minutes from the gateway's; see x-log-time"
             )
         case .unreadableToken:
-            Refusal(401, "Unauthorized", "the token is not a readable JSON Web Token")
+            Refusal.unauthorized("the token is not a readable JSON Web Token")
         case .untrustedToken:
-            Refusal(
-                401,
-                "Unauthorized",
+            Refusal.unauthorized(
                 "the token is not signed with a key and the algorithm of devices.jwt"
             )
         case .expiredToken:
-            Refusal(401, "Unauthorized", "the token has expired; get a new one")
+            Refusal.unauthorized("the token has expired; get a new one")
         case .unfitToken:
-            Refusal(
-                401,
-                "Unauthorized",
+            Refusal.unauthorized(
                 "the token is not valid yet, for another audience or from another issuer, or has no exp "
                     + "or destinations; see devices.jwt"
             )
         // SDKs drop logs that are answered with 401, and this token may be good.
         case .keysAwaited:
-            Refusal(
-                503,
-                "ServerBusy",
+            Refusal.busy(
                 "the issuer's key that this token names is not here yet; send the logs again later",
                 retryAfter: 5
             )
         case .unreadableSignature:
-            Refusal(401, "Unauthorized", "x-sluice-signature is not \(RequestSignature.form)")
+            Refusal.unauthorized("x-sluice-signature is not \(RequestSignature.form)")
         case .expired:
-            Refusal(
-                401,
-                "Unauthorized",
+            Refusal.unauthorized(
                 "the signed time is too far from the gateway's, which is in x-log-time"
             )
         case .replayed:
-            Refusal(
-                401,
-                "Unauthorized",
-                "the nonce was used before; sign each attempt with a new nonce"
-            )
+            Refusal.unauthorized("the nonce was used before; sign each attempt with a new nonce")
         case .tooManyNonces:
-            Refusal(
-                503,
-                "ServerBusy",
+            Refusal.busy(
                 "no room for another nonce; send the logs again later, and see devices.hmac.nonces"
             )
         case .wrongBody:

@@ -24,6 +24,53 @@ package struct Refusal: Error, Equatable, Sendable {
         self.item = item
     }
 
+    static func badParameter(_ reason: String) -> Refusal {
+        Refusal(400, "ParameterInvalid", reason)
+    }
+
+    static func badBody(_ reason: String, position: Int? = nil) -> Refusal {
+        Refusal(400, "PostBodyInvalid", reason, position: position)
+    }
+
+    static func badContentType(_ reason: String) -> Refusal {
+        Refusal(415, "ContentTypeInvalid", reason)
+    }
+
+    static func tooLarge(_ reason: String, position: Int? = nil) -> Refusal {
+        Refusal(413, "PostBodyTooLarge", reason, position: position)
+    }
+
+    static func unauthorized(_ reason: String) -> Refusal {
+        Refusal(401, "Unauthorized", reason)
+    }
+
+    static func noLogstore(_ reason: String) -> Refusal {
+        Refusal(404, "LogStoreNotExist", reason)
+    }
+
+    /// Clients keep the logs, and send them again.
+    static func busy(_ reason: String, retryAfter: Int? = nil) -> Refusal {
+        Refusal(503, "ServerBusy", reason, retryAfter: retryAfter)
+    }
+
+    /// A fault of our own encoding, not of the client's.
+    static let encodedWrongly = Refusal(
+        500,
+        "InternalServerError",
+        "the logs were encoded wrongly"
+    )
+
+    /// The result of a decoder, whose error refuses the request.
+    static func decoding<Logs>(
+        _ logs: @autoclosure () throws(LogDecodingError) -> Logs
+    ) throws(Refusal) -> Logs {
+        do throws(LogDecodingError) {
+            return try logs()
+        } catch {
+            throw Refusal(error)
+        }
+    }
+
     /// A request that the server refused before it called the handler.
     init(_ problem: RequestProblem) {
         self.problem = HTTPProblem(problem)
@@ -132,21 +179,17 @@ extension Refusal {
     static func unreadable(_ logs: DecodedLogs) -> Refusal {
         for faulty in logs.faulty {
             guard case .unreadable(let position, let reason) = faulty.fault else { continue }
-            return Refusal(
-                400,
-                "PostBodyInvalid",
+            return Refusal.badBody(
                 "\(reason) (at byte \(position)); dead letters take an eighth of the queue already, so "
                     + "nothing of the body is stored",
                 position: position
             )
         }
-        return Refusal(400, "PostBodyInvalid", "the body cannot be read")
+        return Refusal.badBody("the body cannot be read")
     }
 
     static func tooManyDoomed(_ count: Int, most: Int) -> Refusal {
-        Refusal(
-            413,
-            "PostBodyTooLarge",
+        Refusal.tooLarge(
             "\(count) logs would become dead letters at once, at most \(most) may: send fewer, and look "
                 + "at their times and sizes"
         )
@@ -155,18 +198,14 @@ extension Refusal {
     /// A small compressed body may hold many empty logs, and each log costs a row and a place in a
     /// packet.
     static func tooManyLogs(_ count: Int, most: Int) -> Refusal {
-        Refusal(
-            413,
-            "PostBodyTooLarge",
+        Refusal.tooLarge(
             "the body has \(count) logs; a body of its size may have \(most) (one per byte as sent, "
                 + "at least 16384); send fewer logs per request, and none that are empty"
         )
     }
 
     static func tooManyStreams(most: Int) -> Refusal {
-        Refusal(
-            413,
-            "PostBodyTooLarge",
+        Refusal.tooLarge(
             "the logs differ in topic, source or tags more than \(most) times; send smaller batches"
         )
     }
@@ -178,9 +217,7 @@ extension Refusal {
             + "URLProtocol that intercepts requests drops httpBodyStream"
     )
 
-    package static let unwantedBody = Refusal(
-        400,
-        "ParameterInvalid",
+    package static let unwantedBody = Refusal.badParameter(
         "this request takes no body; send it without one"
     )
 
@@ -189,11 +226,7 @@ extension Refusal {
         guard head.field("content-type", begins: "application/"),
             head.field("content-type", contains: "msgpack")
         else { return }
-        throw Refusal(
-            415,
-            "ContentTypeInvalid",
-            "MessagePack is not accepted; send JSON, in Fluent Bit: Format json"
-        )
+        throw .badContentType("MessagePack is not accepted; send JSON, in Fluent Bit: Format json")
     }
 }
 
@@ -235,22 +268,16 @@ extension Refusal {
 // MARK: - Room
 
 extension Refusal {
-    static let draining = Refusal(
-        503,
-        "ServerBusy",
+    static let draining = Refusal.busy(
         "the gateway is being drained and accepts no logs; keep them and send them again"
     )
 
-    static let tooMuchInFlight = Refusal(
-        503,
-        "ServerBusy",
+    static let tooMuchInFlight = Refusal.busy(
         "too many request bodies are in flight (limits.bodies_in_flight), in total or from one address; "
             + "send the logs again"
     )
 
-    static let tooManyAnswers = Refusal(
-        503,
-        "ServerBusy",
+    static let tooManyAnswers = Refusal.busy(
         "too many answers are unread (limits.answers_in_flight), in total or from one address; read them, "
             + "and send the logs again"
     )

@@ -164,22 +164,8 @@ package struct CaptureFilter: Sendable {
         return head.clientAddress(behind: proxies).map(address.contains) ?? false
     }
 
-    /// Each part of the pattern is looked for behind the one before, the last one at the end.
-    private static func matches(_ text: some Collection<UInt8>, _ pattern: String) -> Bool {
-        let text = Array(text)
-        let parts = pattern.utf8.split(
-            separator: UInt8(ascii: "*"),
-            omittingEmptySubsequences: false
-        )
-        guard text.starts(with: parts[0]) else { return false }
-        guard let last = parts.dropFirst().last else { return text.count == parts[0].count }
-        var place = parts[0].count
-        for part in parts.dropFirst().dropLast() where !part.isEmpty {
-            guard let found = text[place...].firstRange(of: part) else { return false }
-            place = found.upperBound
-        }
-        return text[place...].count >= last.count
-            && text[place...].suffix(last.count).elementsEqual(last)
+    private static func matches(_ text: some Sequence<UInt8>, _ pattern: String) -> Bool {
+        Array(text).withUnsafeBufferPointer { NameGlob(pattern).matches($0) }
     }
 
     func admits(key: String?) -> Bool { self.key.map { $0 == key } ?? true }

@@ -183,7 +183,7 @@ struct BulkText {
         case .crowded: .tooManyIndices
         case .unsupported: .writtenOnce
         case .unreadable(let number):
-            Refusal(400, "PostBodyInvalid", items.fault(number).description)
+            Refusal.badBody(items.fault(number).description)
         }
     }
 

@@ -60,17 +60,14 @@ private struct BulkLogReader: LogReader {
     var bodyNamesLogstores: Bool { true }
 
     func read(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) -> TakenLogs {
-        let logs: BulkLogs
-        do throws(LogDecodingError) {
-            logs = try decoder.json.decodeBulk(
+        let logs = try Refusal.decoding(
+            try decoder.json.decodeBulk(
                 request.content,
                 request.timing,
                 request.rules,
                 index: index
             )
-        } catch {
-            throw Refusal(error)
-        }
+        )
         let targets = logs.parts.map { part in
             Result { () throws(Refusal) in try target(of: part.index, request) }
         }
@@ -78,26 +75,35 @@ private struct BulkLogReader: LogReader {
         let wanted = zip(logs.parts, targets).filter { $0.0.logs.sound.count > 0 }
             .compactMap { try? $0.1.get() }.filter { !$0.isRouted }.map(\.outlet)
         let crowdedOut = request.queue.crowdedOut(wanted)
-        var (groups, refusedTags): ([LogGroup], [String]) = ([], [])
+        var taken = TakenLogs([])
         var indices: [ElasticIndex] = []
         for (part, target) in zip(logs.parts, targets) {
+            let tag = ElasticIndex.tag(of: part.index)
             // A refused index costs its own documents only.
             do throws(Refusal) {
                 let target = try target.get()
                 guard part.logs.sound.count == 0 || !crowdedOut.contains(target.outlet) else {
                     throw .noRoom
                 }
-                let tag = ElasticIndex.tag(of: part.index)
                 let tracked = TrackedLogs(logs: part.logs)
-                groups.append(LogGroup(tracked, target, tag: tag, fallbackTopic: tag))
+                taken.groups.append(LogGroup(tracked, target, tag: tag, fallbackTopic: tag))
                 indices.append(ElasticIndex(part.index, nil))
             } catch {
+                taken.refusedTags.append(tag)
                 indices.append(ElasticIndex(part.index, error))
-                refusedTags.append(ElasticIndex.tag(of: part.index))
             }
         }
-        var taken = TakenLogs(groups)
-        taken.refusedTags = refusedTags
+        try answer(&taken, logs, indices, request)
+        return taken
+    }
+
+    /// Sets the answer, and the identity of a request with refused documents.
+    private func answer(
+        _ taken: inout TakenLogs,
+        _ logs: BulkLogs,
+        _ indices: [ElasticIndex],
+        _ request: LogRequest
+    ) throws(Refusal) {
         let answer = BulkAnswer(
             items: logs.items,
             indices: indices,
@@ -109,8 +115,7 @@ private struct BulkLogReader: LogReader {
                 "\(ElasticIndex.tag(of: part.index)) \(index.refusal?.status ?? 201) \(part.logs.count)"
             }.joined(separator: ",")
             if request.recognizesContent, logs.items.areDistinct {
-                let (content, target) = (request.content, request.target)
-                taken.identity = RequestIdentity.bulk(taken.outcome, content: content, target)
+                taken.identity = request.identity(.bulk, [taken.outcome])
             }
         }
         // Before anything is stored: after that the answer is owed.
@@ -121,7 +126,6 @@ private struct BulkLogReader: LogReader {
         let response = media.response(200, body)
         taken.answerBytes = body.count
         taken.answer = { _ in response }
-        return taken
     }
 
     private func target(
@@ -187,11 +191,7 @@ struct ElasticDocument: LogDialect {
         guard let text = percentDecodedText(head.bytes[idRange]),
             Self.idBytes.contains(text.utf8.count)
         else {
-            throw Refusal(
-                400,
-                "ParameterInvalid",
-                "an id has 1 to \(Self.idBytes.upperBound) bytes of UTF-8"
-            )
+            throw .badParameter("an id has 1 to \(Self.idBytes.upperBound) bytes of UTF-8")
         }
         return text
     }
@@ -208,29 +208,21 @@ private struct DocumentLogReader: LogReader {
     var tag: String? { ElasticIndex.tag(of: index) }
 
     func read(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) -> TakenLogs {
-        let logs: DecodedLogs
-        do throws(LogDecodingError) {
-            logs = try decoder.json.decodeDocument(
+        let logs = try Refusal.decoding(
+            try decoder.json.decodeDocument(
                 request.content,
                 request.timing,
                 request.rules,
                 id: id
             )
-        } catch {
-            throw Refusal(error)
-        }
+        )
         let tag = ElasticIndex.tag(of: index)
         let tracked = TrackedLogs(logs: logs)
         var taken = TakenLogs([
             LogGroup(tracked, request.target, tag: tag, fallbackTopic: tag)
         ])
         if let id, request.recognizesContent {
-            taken.identity = RequestIdentity.document(
-                id,
-                of: index,
-                content: request.content,
-                request.target
-            )
+            taken.identity = request.identity(.document, [index, id])
         }
         let (media, index, id) = (media, index, id)
         taken.answer = { acceptance in

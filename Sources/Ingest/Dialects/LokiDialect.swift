@@ -1,6 +1,7 @@
 import Configuration
 import HTTP
 import Logs
+import Net
 import System
 
 /// `POST /loki/api/v1/push`: logs for Grafana's Loki, as JSON or as protobuf in snappy.
@@ -32,9 +33,7 @@ struct LokiDialect: LogDialect {
     func admit(_ head: RequestHead) throws(Refusal) -> (address: LogAddress, reader: any LogReader)
     {
         guard let encoding else {
-            throw Refusal(
-                415,
-                "ContentTypeInvalid",
+            throw .badContentType(
                 "Content-Type must be application/json, or application/x-protobuf for snappy"
             )
         }
@@ -83,7 +82,7 @@ private struct LokiLogReader: LogReader {
     let tenant: LokiTenant
 
     func read(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) -> TakenLogs {
-        let streams = try streams(of: request, decoder)
+        let streams = try Refusal.decoding(try streams(of: request, decoder))
         let groups = streams.map { stream in
             let topic = Self.topic(of: stream.tags, request.limits)
             let tag = TagText.cut(
@@ -98,11 +97,7 @@ private struct LokiLogReader: LogReader {
         taken.answer = { _ in Response(status: 204) }
         // Loki stores a line once that is repeated with its time and labels.
         if request.recognizesContent, taken.identity == nil, streams.allSatisfy(\.areTimed) {
-            taken.identity = RequestIdentity.push(
-                of: tenant.name ?? "",
-                content: request.content,
-                request.target
-            )
+            taken.identity = request.identity(.push, [tenant.name ?? ""])
         }
         return taken
     }
@@ -110,17 +105,11 @@ private struct LokiLogReader: LogReader {
     private func streams(
         of request: LogRequest,
         _ decoder: BodyDecoder
-    ) throws(Refusal) -> [TrackedLogs] {
-        let (content, timing, rules) = (
-            request.content, request.timing, request.rules
-        )
-        do throws(LogDecodingError) {
-            return switch encoding {
-            case .json: try decoder.json.decodeLoki(content, timing, rules)
-            case .protobuf: try decoder.loki.decode(content, timing, rules)
-            }
-        } catch {
-            throw Refusal(error)
+    ) throws(LogDecodingError) -> [TrackedLogs] {
+        let (content, timing, rules) = (request.content, request.timing, request.rules)
+        return switch encoding {
+        case .json: try decoder.json.decodeLoki(content, timing, rules)
+        case .protobuf: try decoder.loki.decode(content, timing, rules)
         }
     }
 
@@ -136,13 +125,9 @@ private struct LokiLogReader: LogReader {
         _ names: [String],
         of labels: [(key: String, value: String)]
     ) -> String? {
-        for name in names {
-            guard let label = labels.first(where: { $0.key.hasSameBytes(as: name) }) else {
-                continue
-            }
-            return label.value
-        }
-        return nil
+        names.lazy.compactMap { name in
+            labels.first { $0.key.hasSameBytes(as: name) }?.value
+        }.first
     }
 }
 
@@ -159,9 +144,7 @@ struct LokiTenant {
             return
         }
         guard name.utf8.count <= Self.bytesMax, name.utf8.allSatisfy(\.isOfTenant) else {
-            throw Refusal(
-                400,
-                "ParameterInvalid",
+            throw .badParameter(
                 "X-Scope-OrgID names one tenant: up to \(Self.bytesMax) letters, digits and !-_.*'()"
             )
         }
@@ -178,13 +161,6 @@ struct LokiTenant {
 
 extension UInt8 {
     fileprivate var isOfTenant: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "!"), UInt8(ascii: "-"),
-            UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "*"), UInt8(ascii: "'"),
-            UInt8(ascii: "("), UInt8(ascii: ")"):
-            true
-        default: false
-        }
+        isWordCharacter || "!.*'()".utf8.contains(self)
     }
 }

@@ -26,11 +26,7 @@ struct OTLPDialect: LogDialect {
     func admit(_ head: RequestHead) throws(Refusal) -> (address: LogAddress, reader: any LogReader)
     {
         guard let encoding else {
-            throw Refusal(
-                415,
-                "ContentTypeInvalid",
-                "Content-Type must be application/x-protobuf or application/json"
-            )
+            throw .badContentType("Content-Type must be application/x-protobuf or application/json")
         }
         return (head.address(orTag: Self.tag), OTLPLogReader(encoding: encoding))
     }
@@ -45,7 +41,7 @@ private struct OTLPLogReader: LogReader {
 
     func read(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) -> TakenLogs {
         let topic = request.target.tag ?? OTLPDialect.tag
-        let groups = try groups(of: request, decoder)
+        let groups = try Refusal.decoding(try groups(of: request, decoder))
         let tagged = groups.map { group in
             let tag = TagText.cut(group.service ?? "", orElse: OTLPDialect.tag)
             return LogGroup(group, request.target, tag: tag, fallbackTopic: topic)
@@ -63,30 +59,21 @@ private struct OTLPLogReader: LogReader {
     private func groups(
         of request: LogRequest,
         _ decoder: BodyDecoder
-    ) throws(Refusal) -> [TrackedLogs] {
-        let (rules, bytesMax) = (request.rules, request.repeatedBytesMax)
+    ) throws(LogDecodingError) -> [TrackedLogs] {
+        let (content, timing, rules) = (request.content, request.timing, request.rules)
+        let bytesMax = request.repeatedBytesMax
         let byService = request.table.router != nil
-        do throws(LogDecodingError) {
-            switch encoding {
-            case .json:
-                return try decoder.json.decodeOTLP(
-                    request.content,
-                    request.timing,
-                    rules,
-                    atMost: bytesMax,
-                    byService: byService
-                )
-            case .protobuf:
-                return try decoder.otlp.decode(
-                    request.content,
-                    request.timing,
-                    rules,
-                    atMost: bytesMax,
-                    byService: byService
-                )
-            }
-        } catch {
-            throw Refusal(error)
+        return switch encoding {
+        case .json:
+            try decoder.json.decodeOTLP(
+                content,
+                timing,
+                rules,
+                atMost: bytesMax,
+                byService: byService
+            )
+        case .protobuf:
+            try decoder.otlp.decode(content, timing, rules, atMost: bytesMax, byService: byService)
         }
     }
 }

@@ -23,17 +23,13 @@ struct PlainDialect: LogDialect {
     func admit(_ head: RequestHead) throws(Refusal) -> (address: LogAddress, reader: any LogReader)
     {
         guard let tag = percentDecodedText(head.bytes[tag]), TagText.isSound(tag) else {
-            throw Refusal(
-                400,
-                "ParameterInvalid",
+            throw .badParameter(
                 "the tag in /logs/{tag} has 1 to 128 bytes of UTF-8 without control characters"
             )
         }
         let query = try PlainQuery(head)
         if head.field("content-type", begins: "multipart/") {
-            throw Refusal(
-                415,
-                "ContentTypeInvalid",
+            throw .badContentType(
                 "logs are taken as the body itself, not as parts of a form; with curl: --data-binary @file"
             )
         }
@@ -53,12 +49,7 @@ private struct PlainLogReader: LogReader {
     var tag: String? { topic }
 
     func read(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) -> TakenLogs {
-        let logs: DecodedLogs
-        do throws(LogDecodingError) {
-            logs = try self.logs(request, decoder)
-        } catch {
-            throw Refusal(error)
-        }
+        let logs = try Refusal.decoding(try logs(request, decoder))
         let tracked = TrackedLogs(logs: logs, topic: query.topic, source: query.source)
         var taken = TakenLogs([
             LogGroup(tracked, request.target, tag: topic, fallbackTopic: topic)
@@ -76,9 +67,7 @@ private struct PlainLogReader: LogReader {
         _ request: LogRequest,
         _ decoder: BodyDecoder
     ) throws(LogDecodingError) -> DecodedLogs {
-        let (content, timing, rules) = (
-            request.content, request.timing, request.rules
-        )
+        let (content, timing, rules) = (request.content, request.timing, request.rules)
         switch query.format {
         case .lines: return try decoder.lines.decode(content, timing, rules)
         case .json:
@@ -211,6 +200,6 @@ struct PlainQuery {
     }
 
     private static func wrong(_ reason: String) -> Refusal {
-        Refusal(400, "ParameterInvalid", "the query: \(reason)")
+        Refusal.badParameter("the query: \(reason)")
     }
 }

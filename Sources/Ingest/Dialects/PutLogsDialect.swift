@@ -43,18 +43,13 @@ private struct PutLogsLogReader: LogReader {
 
     func check(_ head: RequestHead, _ body: UnsafeRawBufferPointer) throws(Refusal) {
         guard !body.isEmpty else {
-            throw Refusal(400, "PostBodyInvalid", "the body is empty; PutLogs brings a LogGroup")
+            throw .badBody("the body is empty; PutLogs brings a LogGroup")
         }
         try head.checkDigest(of: body)
     }
 
     func read(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) -> TakenLogs {
-        let groups: [TrackedLogs]
-        do throws(LogDecodingError) {
-            groups = try self.groups(request, decoder)
-        } catch {
-            throw Refusal(error)
-        }
+        let groups = try Refusal.decoding(try groups(request, decoder))
         let tagged = groups.map { LogGroup($0, request.target, tag: logstore) }
         return TakenLogs(tagged, of: request, sequence)
     }
@@ -63,9 +58,7 @@ private struct PutLogsLogReader: LogReader {
         _ request: LogRequest,
         _ decoder: BodyDecoder
     ) throws(LogDecodingError) -> [TrackedLogs] {
-        let (content, timing, rules) = (
-            request.content, request.timing, request.rules
-        )
+        let (content, timing, rules) = (request.content, request.timing, request.rules)
         if request.head.field("x-log-mode") == "batch_group" {
             return try decoder.putLogs.decodePackages(
                 content,
@@ -126,30 +119,19 @@ struct HashRoute {
 
     init(_ head: RequestHead) throws(Refusal) {
         guard let pairs = head.queryPairs else {
-            throw Refusal(400, "ParameterInvalid", "the query has a % that is no escape")
+            throw .badParameter("the query has a % that is no escape")
         }
         guard let key = pairs.first(where: { $0.name == "key" })?.value else {
             throw Refusal(400, "MissingParameter", "/shards/route needs key, 32 hexadecimal digits")
         }
-        guard key.utf8.count == 32, key.utf8.allSatisfy(\.isHexDigit) else {
+        guard key.utf8.count == 32, key.utf8.allSatisfy({ hexValue($0) != nil }) else {
             // Not its value: a device's own key has the same name.
-            throw Refusal(400, "ParameterInvalid", "key is not 32 hexadecimal digits")
+            throw .badParameter("key is not 32 hexadecimal digits")
         }
         guard let number = pairs.first(where: { $0.name == "seqid" })?.value else { return }
         guard let value = UInt64(number) else {
-            throw Refusal(400, "ParameterInvalid", "seqid is not a number")
+            throw .badParameter("seqid is not a number")
         }
         sequence = "\(key.lowercased()) \(value)"
-    }
-}
-
-extension UInt8 {
-    fileprivate var isHexDigit: Bool {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-            UInt8(ascii: "A")...UInt8(ascii: "F"):
-            true
-        default: false
-        }
     }
 }

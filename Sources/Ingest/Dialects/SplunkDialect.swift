@@ -59,7 +59,7 @@ struct SplunkDialect: LogDialect {
             return (head.address(orTag: Self.tag), SplunkEventReader(hasChannel: hasChannel))
         case .lines:
             guard let lineOrigin else {
-                throw Refusal(400, "ParameterInvalid", "the query has a % that is no escape")
+                throw .badParameter("the query has a % that is no escape")
             }
             // The index of lines is their topic, whatever the logstore.
             let tag = try lineOrigin.tag
@@ -134,7 +134,7 @@ private struct SplunkLineReader: LogReader {
                 request.rules
             )
         } catch {
-            throw Refusal(413, "PostBodyTooLarge", error.description, position: error.position)
+            throw .tooLarge(error.description, position: error.position)
         }
         guard events.logs.count > 0 else { throw noData }
         var taken = TakenLogs([LogGroup(events, request.target, tag: index)])
@@ -319,15 +319,14 @@ struct AcknowledgementQuery {
 
     init(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) {
         let room = request.limits.http.answerBytes - #"{"acks":{}}"#.utf8.count
-        do throws(LogDecodingError) {
-            ids = try decoder.json.decodeAcknowledgements(
+        let numbers = try Refusal.decoding(
+            try decoder.json.decodeAcknowledgements(
                 request.content,
                 request.timing,
                 atMost: min(Self.idsMax, room / Self.bytesOfID)
-            ).map { AcknowledgementID(number: $0) }
-        } catch {
-            throw Refusal(error)
-        }
+            )
+        )
+        ids = numbers.map { AcknowledgementID(number: $0) }
     }
 
     var answer: String {

@@ -51,11 +51,7 @@ struct TrackDialect: LogDialect {
         _ logstore: String
     ) throws(Refusal) -> TrackQueryReader {
         guard (head.query?.count ?? 0) < Self.queryBytesMax else {
-            throw Refusal(
-                413,
-                "PostBodyTooLarge",
-                "the query must be below 16 KiB; POST to /track takes more"
-            )
+            throw .tooLarge("the query must be below 16 KiB; POST to /track takes more")
         }
         return TrackQueryReader(
             logstore: logstore,
@@ -73,19 +69,14 @@ private struct TrackBodyReader: LogReader {
     var tag: String? { logstore }
 
     func read(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) -> TakenLogs {
-        let (content, timing, rules) = (
-            request.content, request.timing, request.rules
-        )
-        do throws(LogDecodingError) {
-            // The iOS SDK sends this without compression.
-            let tracked =
-                content.beginsAsLogGroup
+        let (content, timing, rules) = (request.content, request.timing, request.rules)
+        // The iOS SDK sends protobuf without compression.
+        let tracked = try Refusal.decoding(
+            content.beginsAsLogGroup
                 ? try decoder.putLogs.decode(content, timing, rules)
                 : try decoder.json.decodeTracking(content, timing, rules)
-            return TakenLogs([LogGroup(tracked, request.target, tag: logstore)], of: request)
-        } catch {
-            throw Refusal(error)
-        }
+        )
+        return TakenLogs([LogGroup(tracked, request.target, tag: logstore)], of: request)
     }
 }
 
@@ -135,7 +126,7 @@ private struct TrackQueryReader: LogReader {
         do throws(LogDecodingError) {
             return try result.get()
         } catch {
-            throw Refusal(400, "ParameterInvalid", error.reason)
+            throw .badParameter(error.reason)
         }
     }
 }

@@ -122,14 +122,14 @@ struct LogRequest {
         return rules
     }
 
+    func identity(_ kind: RequestIdentity, _ marks: [String]) -> [UInt8] {
+        kind.digest(marks, content, target)
+    }
+
     /// The target of logs that name a tag of their own. A logstore in the head applies to all logs.
     func target(ofTag tag: String) throws(Refusal) -> RoutingTable.Target {
         guard let known = target.tag, !known.hasSameBytes(as: tag) else { return target }
-        return try table.target(
-            host: head.field("host"),
-            project: head.field("x-log-project"),
-            .tag(tag)
-        )
+        return try table.target(of: head, .tag(tag))
     }
 }
 
@@ -192,6 +192,22 @@ struct TakenLogs {
     init(_ groups: [LogGroup], identity: [UInt8]? = nil) {
         self.groups = groups
         self.identity = identity
+    }
+
+    /// Groups of a protocol whose logs repeat their SDK's marks. A repetition is recognised by pack
+    /// ids among the tags, or by the client's number of the request.
+    init(_ groups: [LogGroup], of request: LogRequest, _ sequence: String? = nil) {
+        self.init(groups)
+        guard request.recognizesContent else { return }
+        let packIDs = groups.compactMap { group in
+            group.tracked.tags.last { $0.key.hasSameBytes(as: DeviceTags.packIDName) }?.value
+        }
+        if let first = groups.first, !packIDs.isEmpty {
+            let topic = request.target.labels.topic(of: first)
+            identity = request.identity(.packet, [topic, packIDs.joined(separator: "\n")])
+        } else if let sequence {
+            identity = request.identity(.numbered, [sequence])
+        }
     }
 }
 
@@ -260,11 +276,7 @@ extension RequestHead {
                 case "refuse": return .refuse
                 case "dead_letter": return .setAside
                 default:
-                    throw Refusal(
-                        400,
-                        "ParameterInvalid",
-                        "the query: on_error is neither dead_letter nor refuse"
-                    )
+                    throw .badParameter("the query: on_error is neither dead_letter nor refuse")
                 }
             }
             return .setAside

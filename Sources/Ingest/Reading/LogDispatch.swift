@@ -85,8 +85,7 @@ final class LogDispatch {
                     fanOut.waiting.append((part, newPlan))
                 }
             } catch {
-                // Our own encoding, not the client's.
-                throw Refusal(500, "InternalServerError", "the logs were encoded wrongly")
+                throw .encodedWrongly
             }
             try fanOut.addWaiting()
         }

@@ -1,4 +1,5 @@
 package import Configuration
+import HTTP
 import Logs
 import Queue
 package import Routing
@@ -77,6 +78,10 @@ package final class RoutingTable: Sendable {
         routedIntake = Self.commonIntake(configuration)
     }
 
+    func target(of head: RequestHead, _ address: LogAddress) throws(Refusal) -> Target {
+        try target(host: head.field("host"), project: head.field("x-log-project"), address)
+    }
+
     func target(
         host: String?,
         project: String?,
@@ -102,15 +107,11 @@ package final class RoutingTable: Sendable {
             return target(exact, logstore)
         }
         guard let any = candidates.first(where: { $0.destination.logstore == .any }) else {
-            throw Refusal(
-                404,
-                "LogStoreNotExist",
+            throw .noLogstore(
                 "logstore \(clipped(logstore)) does not exist in project \(candidates[0].destination.project)"
             )
         }
-        if let problem = NamePattern.logstore.problem(with: logstore) {
-            throw Refusal(404, "LogStoreNotExist", clipped(problem, to: 160))
-        }
+        try Self.checkName(logstore)
         return target(any, logstore)
     }
 
@@ -124,9 +125,7 @@ package final class RoutingTable: Sendable {
         case .named(let logstore): return target(site, logstore, tag)
         case .any:
             let term = Self.firstTerm(tag)
-            if let problem = NamePattern.logstore.problem(with: term) {
-                throw Refusal(404, "LogStoreNotExist", clipped(problem, to: 160))
-            }
+            try Self.checkName(term)
             return target(site, term, tag)
         }
     }
@@ -244,10 +243,13 @@ package final class RoutingTable: Sendable {
             return target(site, term, address.tag)
         }
         // A tag of the body, or a filter's, may be no logstore's name.
-        if let problem = NamePattern.logstore.problem(with: address.logstore) {
-            throw Refusal(404, "LogStoreNotExist", clipped(problem, to: 160))
-        }
+        try Self.checkName(address.logstore)
         return target(site, address.logstore, address.tag)
+    }
+
+    private static func checkName(_ logstore: String) throws(Refusal) {
+        guard let problem = NamePattern.logstore.problem(with: logstore) else { return }
+        throw .noLogstore(clipped(problem, to: 160))
     }
 
     /// No logstore's name has a dot.

@@ -53,8 +53,7 @@ struct TakenPart {
         do throws(LogDecodingError) {
             try logs.setAside(largerThan: Self.packetBytes - trailer.bytes.count)
         } catch {
-            // Our own encoding, not the client's.
-            throw Refusal(500, "InternalServerError", "the logs were encoded wrongly")
+            throw .encodedWrongly
         }
         let dead = logs.faulty.map { faulty in
             let reason = DeathReason(code: faulty.fault.code, message: faulty.fault.message)
@@ -67,29 +66,6 @@ struct TakenPart {
             dropped: logs.dropped,
             isRequired: target.isRequired
         )
-    }
-}
-
-extension TakenLogs {
-    /// Groups of a protocol whose logs repeat their SDK's marks. A repetition is recognised by pack
-    /// ids among the tags, or by the client's number of the request.
-    init(_ groups: [LogGroup], of request: LogRequest, _ sequence: String? = nil) {
-        self.init(groups)
-        guard request.recognizesContent else { return }
-        let packIDs = groups.compactMap { group in
-            group.tracked.tags.last { $0.key.hasSameBytes(as: DeviceTags.packIDName) }?.value
-        }
-        let target = request.target
-        if let first = groups.first, !packIDs.isEmpty {
-            identity = RequestIdentity.packet(
-                packIDs.joined(separator: "\n"),
-                topic: target.labels.topic(of: first),
-                content: request.content,
-                target
-            )
-        } else if let sequence {
-            identity = RequestIdentity.numbered(sequence, content: request.content, target)
-        }
     }
 }
 

@@ -158,18 +158,18 @@ struct FieldSelector {
 }
 
 /// A name with `*` for any text.
-struct NameGlob {
+package struct NameGlob: Sendable {
     /// The texts between the asterisks; the first and the last one are the name's beginning and
     /// end.
     private let pieces: [[UInt8]]
 
-    init(_ text: String) {
+    package init(_ text: String) {
         pieces = text.utf8.split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false)
             .map { Array($0) }
     }
 
     /// The leftmost place of each piece is enough, so the cost is bounded by the two lengths.
-    func matches(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+    package func matches(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
         let (first, last) = (pieces[0], pieces[pieces.count - 1])
         guard pieces.count > 1 else { return name.count == first.count && isAt(0, first, name) }
         guard name.count >= first.count + last.count, isAt(0, first, name),

@@ -171,18 +171,16 @@ struct AddressBudget: Sendable {
 
     /// Takes one request.
     func enter(_ label: DeviceLabel, at now: Moment) throws(Refusal) {
-        guard let rate = limits.rate else { return }
-        guard let time = take(1, of: .rate, rate, at: now) else { return }
-        throw .overBudget("this address sends more requests than it may", label, after: time)
+        try take(1, of: .rate, label, at: now)
     }
 
     /// Refuses a request whose bytes do not fit now. Takes nothing.
     func ask(for count: Int, _ label: DeviceLabel, at now: Moment) throws(Refusal) {
-        try takeBytes(count, label, at: now, onlyAsking: true)
+        try take(count, of: .bytes, label, at: now, onlyAsking: true)
     }
 
     func take(_ count: Int, _ label: DeviceLabel, at now: Moment) throws(Refusal) {
-        try takeBytes(count, label, at: now, onlyAsking: false)
+        try take(count, of: .bytes, label, at: now)
     }
 
     /// Takes bytes that were read already. May overdraw; the debt delays later requests.
@@ -192,26 +190,15 @@ struct AddressBudget: Sendable {
         book.charge(count, of: .bytes, bytes, for: address, atMost: most, at: now)
     }
 
-    private func takeBytes(
-        _ count: Int,
-        _ label: DeviceLabel,
-        at now: Moment,
-        onlyAsking: Bool
-    ) throws(Refusal) {
-        guard let bytes = limits.bytes else { return }
-        let time = take(count, of: .bytes, bytes, at: now, onlyAsking: onlyAsking)
-        guard let time else { return }
-        throw .overBudget("this address sends more bytes than it may", label, after: time)
-    }
-
     private func take(
         _ units: Int,
         of part: AddressBook.Part,
-        _ pace: RateBudget,
+        _ label: DeviceLabel,
         at now: Moment,
         onlyAsking: Bool = false
-    ) -> Duration? {
-        book.take(
+    ) throws(Refusal) {
+        guard let pace = part == .rate ? limits.rate : limits.bytes else { return }
+        let time = book.take(
             units,
             of: part,
             pace,
@@ -220,5 +207,8 @@ struct AddressBudget: Sendable {
             at: now,
             onlyAsking: onlyAsking
         )
+        guard let time else { return }
+        let what = part == .rate ? "requests" : "bytes"
+        throw .overBudget("this address sends more \(what) than it may", label, after: time)
     }
 }
