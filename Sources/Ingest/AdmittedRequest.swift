@@ -70,7 +70,7 @@ final class RequestTables {
         guard let limits = access.addressLimits,
             let address = head.clientAddress(behind: access.proxies)?.neighbourhood
         else { return nil }
-        return AddressBudget(address, limits, door.addresses)
+        return AddressBudget(address: address, limits: limits, book: door.addresses)
     }
 
     /// Finds the sender and the target of logs. The key comes first, so that unknown senders do not
@@ -80,7 +80,7 @@ final class RequestTables {
         _ dialect: any LogDialect,
         _ addressBudget: AddressBudget?
     ) throws(Refusal) -> AdmittedLogs {
-        let proven = try proven(head)
+        let proven = try checked(try access.keys.proven(head))
         try access.origins.check(head, proven?.sender, dialect.label)
         let (address, reader) = try dialect.admit(head)
         let damage = try head.damage
@@ -97,18 +97,17 @@ final class RequestTables {
         return AdmittedLogs(dialect, reader, target, proven, budget, damage)
     }
 
-    private func proven(_ head: RequestHead) throws(Refusal) -> ProvenSender? {
-        do throws(AccessProblem) {
-            return try access.keys.proven(head)
-        } catch {
-            throw door.refusal(error)
-        }
-    }
-
     /// Checks the body, and uses up the nonce, of a sender that signs.
     func prove(_ logs: AdmittedLogs, _ body: UnsafeRawBufferPointer) throws(Refusal) {
+        try checked(try logs.proven?.prove(body))
+    }
+
+    /// The result of a check, whose problem is counted and refuses the request.
+    private func checked<Proof>(
+        _ check: @autoclosure () throws(AccessProblem) -> Proof
+    ) throws(Refusal) -> Proof {
         do throws(AccessProblem) {
-            try logs.proven?.prove(body)
+            return try check()
         } catch {
             throw door.refusal(error)
         }

@@ -152,15 +152,9 @@ package struct CaptureResender: Sendable {
             }
             guard logs.count > 0 else { continue }
             let target = try table.target(of: record, group.address)
-            let tracked = TrackedLogs(
-                logs: try decoder.decode(logs, shared.timing(target), table.rules(for: target)),
-                topic: group.topic,
-                source: group.source,
-                tags: group.tags
-            )
-            groups.append(
-                LogGroup(tracked, target, tag: group.tag, fallbackTopic: group.fallbackTopic)
-            )
+            let rules = table.rules(for: target)
+            let decoded = try decoder.decode(logs, shared.timing(target), rules)
+            groups.append(group.group(decoded, target))
         }
         return groups
     }
@@ -176,19 +170,22 @@ package struct CaptureResender: Sendable {
 }
 
 extension CaptureRecord {
+    fileprivate static let areRedacted =
+        "a filter redacts logs of this tag, so they are not kept as they came"
+
+    fileprivate var noLogs: String {
+        "record \(number) has no logs; it was refused before they were read"
+    }
+
     /// Why the logs cannot be sent as they came; nil: they can.
     fileprivate var reasonNotToResend: String? {
-        guard !logs.isEmpty else {
-            return "record \(number) has no logs; it was refused before they were read"
-        }
+        guard !logs.isEmpty else { return noLogs }
         guard logs.count + droppedCount == logCount else {
             return "only the first \(logs.count) of its \(logCount) logs are kept"
         }
         for (index, log) in logs.enumerated() {
             let which = "log \(index + 1)"
-            guard log.before != nil else {
-                return "a filter redacts logs of this tag, so they are not kept as they came"
-            }
+            guard log.before != nil else { return Self.areRedacted }
             switch log.extent {
             case .masked: return "\(which) has masked secrets, which would be stored as masks"
             case .cut: return "\(which) has a long value; only its beginning is kept"
@@ -206,16 +203,10 @@ extension RouteQuestion {
     /// What filters and routes would do with the request. It takes the same way as logs that are
     /// sent again.
     package init(of record: CaptureRecord, _ devices: DeviceSettings) throws(HTTPProblem) {
-        guard !record.logs.isEmpty else {
-            throw .cannotReplay(
-                "record \(record.number) has no logs; it was refused before they were read"
-            )
-        }
+        guard !record.logs.isEmpty else { throw .cannotReplay(record.noLogs) }
         let before = record.logs.compactMap(\.before)
         guard before.count == record.logs.count else {
-            throw .cannotReplay(
-                "a filter redacts logs of this tag, so they are not kept as they came"
-            )
+            throw .cannotReplay(CaptureRecord.areRedacted)
         }
         guard let tag = record.tag ?? record.logs.first?.tag else {
             throw .cannotReplay("its tag is not known")
@@ -254,9 +245,7 @@ extension RoutingTable {
         of record: CaptureRecord,
         _ address: LogAddress
     ) throws(Refusal) -> Target {
-        let field = { (name: String) in record.fields.first { $0.name.lowercased() == name }?.value
-        }
-        return try target(host: field("host"), project: field("x-log-project"), address)
+        try target(host: record.field("host"), project: record.field("x-log-project"), address)
     }
 }
 

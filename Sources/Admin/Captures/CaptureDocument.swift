@@ -60,14 +60,14 @@ extension JSONWriter {
         member("upstream_left_out", progress.attemptsLeftOut)
     }
 
-    private mutating func attempt(_ each: CaptureRecord.Attempt, _ number: Int) {
-        let attempt = each.attempt
+    private mutating func attempt(_ attempt: PacketAttempt, _ number: Int) {
         member("attempt", number)
         member("time", attempt.started.rfc3339)
         member("destination", attempt.packet.stream.destination)
         member("logstore", attempt.packet.stream.logstore)
         member("packet", attempt.packet.packID)
-        member("logs", each.logs)
+        // Those of other requests too.
+        member("logs", attempt.packet.logCount)
         member("endpoint", attempt.endpoint)
         member("address", attempt.address)
         member("resolver", attempt.resolver)

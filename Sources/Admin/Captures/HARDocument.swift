@@ -21,9 +21,8 @@ struct HARDocument {
         var json = JSONWriter()
         json.array { json in
             json.object { $0.entry(record) }
-            for (index, each) in record.progress.attempts.enumerated() where each.attempt.isRequest
-            {
-                json.object { $0.entry(each.attempt, index + 1, of: record) }
+            for (index, each) in record.progress.attempts.enumerated() where each.isRequest {
+                json.object { $0.entry(each, index + 1, of: record) }
             }
         }
         // Without the brackets.
@@ -71,8 +70,8 @@ extension JSONWriter {
             json.member("body_sha256", record.body?.sha256)
             json.member("body_note", record.shownBody?.reason ?? record.body?.reason)
             json.array("written") { json in
-                for each in record.progress.attempts where !each.attempt.isRequest {
-                    json.object { $0.write(each.attempt) }
+                for each in record.progress.attempts where !each.isRequest {
+                    json.object { $0.write(each) }
                 }
             }
         }

@@ -237,6 +237,14 @@ extension Refusal {
         Refusal(405, "InvalidMethod", "this path answers to \(methods.names)")
     }
 
+    static func noRight(to destination: String, _ label: DeviceLabel) -> Refusal {
+        Refusal(
+            label.isSLS ? 401 : 403,
+            "Unauthorized",
+            "this key may not send to destination \(clipped(destination)); see devices.keys"
+        )
+    }
+
     /// The code of a destination that a key has no right to.
     static func origin(_ origin: String, _ label: DeviceLabel) -> Refusal {
         Refusal(

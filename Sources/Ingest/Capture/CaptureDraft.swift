@@ -35,7 +35,7 @@ final class CaptureDraft: @unchecked Sendable {
         }
     }
 
-    /// What of the request was compared with the filters of the sessions that are left.
+    /// How much of the request the filters of the sessions were compared with.
     private enum Known: Int { case head, content, logs }
 
     private let captures: Captures
@@ -176,8 +176,7 @@ final class CaptureDraft: @unchecked Sendable {
         (self.trace, plans) = (nil, nil)
     }
 
-    /// Has the queue tell where it stores the batches, if a capture wants the request when it is
-    /// accepted.
+    /// Asks the queue where it stores the batches, if a capture wants the accepted request.
     func track(_ batches: inout [Batch]) {
         guard wantsAccepted else { return }
         let track = BatchTrack()

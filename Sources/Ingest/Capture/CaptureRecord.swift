@@ -1,5 +1,4 @@
 import Logs
-package import Queue
 package import System
 
 /// A captured request: what came, what was decided, and what was answered. Secrets are masked
@@ -90,13 +89,6 @@ package struct CaptureRecord: Sendable {
         package let fields: Fields
         package let body: String
         package let time: Duration
-    }
-
-    /// An attempt to deliver a packet with logs of the request.
-    package struct Attempt: Sendable {
-        package let attempt: PacketAttempt
-        /// Logs in the packet, those of other requests too.
-        package var logs: Int { attempt.packet.logCount }
     }
 
     package static let attemptsMax = 50

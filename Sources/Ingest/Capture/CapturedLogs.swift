@@ -190,6 +190,12 @@ extension CaptureRecord.Group {
             tags: tracked.tags
         )
     }
+
+    /// These logs, labelled as the request labelled its own.
+    func group(_ logs: DecodedLogs, _ target: RoutingTable.Target) -> LogGroup {
+        let tracked = TrackedLogs(logs: logs, topic: topic, source: source, tags: tags)
+        return LogGroup(tracked, target, tag: tag, fallbackTopic: fallbackTopic)
+    }
 }
 
 extension EncodedLogs {

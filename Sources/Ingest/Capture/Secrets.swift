@@ -106,7 +106,7 @@ package enum SecretNames {
 enum SecretValues {
     /// The beginnings of `{"` in base64, also with space between.
     private static let tokenStarts = ["eyJ", "eyA", "ewo", "ew0", "ewk"].map { Array($0.utf8) }
-    /// Of PEM, SSH2, PuTTY and age.
+    /// The beginnings of private keys of PEM, SSH2, PuTTY and age.
     private static let keyStarts = [
         "-----BEGIN", "---- BEGIN", "PuTTY-User-Key", "AGE-SECRET-KEY-",
     ]

@@ -40,8 +40,7 @@ struct ElasticDialect: LogDialect {
         media = ElasticMedia(head)
     }
 
-    func admit(_ head: RequestHead) throws(Refusal) -> (address: LogAddress, reader: any LogReader)
-    {
+    func admit(_ head: RequestHead) throws(Refusal) -> AddressedReader {
         var name: String?
         if let index { name = try ElasticIndex.name(head.bytes[index]) }
         let tag = name.map { ElasticIndex.tag(of: $0) } ?? Self.tag
@@ -87,10 +86,10 @@ private struct BulkLogReader: LogReader {
                 }
                 let tracked = TrackedLogs(logs: part.logs)
                 taken.groups.append(LogGroup(tracked, target, tag: tag, fallbackTopic: tag))
-                indices.append(ElasticIndex(part.index, nil))
+                indices.append(ElasticIndex(name: part.index))
             } catch {
                 taken.refusedTags.append(tag)
-                indices.append(ElasticIndex(part.index, error))
+                indices.append(ElasticIndex(name: part.index, refusal: error))
             }
         }
         try answer(&taken, logs, indices, request)
@@ -179,8 +178,7 @@ struct ElasticDocument: LogDialect {
         media = ElasticMedia(head)
     }
 
-    func admit(_ head: RequestHead) throws(Refusal) -> (address: LogAddress, reader: any LogReader)
-    {
+    func admit(_ head: RequestHead) throws(Refusal) -> AddressedReader {
         let index = try ElasticIndex.name(head.bytes[indexRange])
         let reader = DocumentLogReader(index: index, id: try id(head), media: media)
         return (head.address(orTag: ElasticIndex.tag(of: index)), reader)
@@ -233,20 +231,9 @@ private struct DocumentLogReader: LogReader {
     }
 
     private static func created(_ index: String, _ id: String) -> [UInt8] {
-        var json = JSONWriter()
-        json.object { json in
-            json.member("_index", index)
-            json.member("_id", id)
-            json.member("_version", 1)
-            json.member("result", "created")
-            json.object("_shards") { json in
-                json.member("total", 1)
-                json.member("successful", 1)
-                json.member("failed", 0)
-            }
-            json.member("_seq_no", 0)
-            json.member("_primary_term", 1)
-        }
-        return json.bytes
+        let names = #""_index":\#(jsonQuoted(index)),"_id":\#(jsonQuoted(id))"#
+        let shards = #""_shards":{"total":1,"successful":1,"failed":0}"#
+        let rest = #""_version":1,"result":"created",\#(shards),"_seq_no":0,"_primary_term":1"#
+        return Array("{\(names),\(rest)}".utf8)
     }
 }

@@ -30,8 +30,7 @@ struct LokiDialect: LogDialect {
         }
     }
 
-    func admit(_ head: RequestHead) throws(Refusal) -> (address: LogAddress, reader: any LogReader)
-    {
+    func admit(_ head: RequestHead) throws(Refusal) -> AddressedReader {
         guard let encoding else {
             throw .badContentType(
                 "Content-Type must be application/json, or application/x-protobuf for snappy"

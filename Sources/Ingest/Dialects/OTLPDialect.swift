@@ -23,8 +23,7 @@ struct OTLPDialect: LogDialect {
     }
 
     /// Exporters can set header fields and little else, so the logstore is in one.
-    func admit(_ head: RequestHead) throws(Refusal) -> (address: LogAddress, reader: any LogReader)
-    {
+    func admit(_ head: RequestHead) throws(Refusal) -> AddressedReader {
         guard let encoding else {
             throw .badContentType("Content-Type must be application/x-protobuf or application/json")
         }

@@ -20,8 +20,7 @@ struct PlainDialect: LogDialect {
         self.tag = tag.lowerBound + offset..<tag.upperBound + offset
     }
 
-    func admit(_ head: RequestHead) throws(Refusal) -> (address: LogAddress, reader: any LogReader)
-    {
+    func admit(_ head: RequestHead) throws(Refusal) -> AddressedReader {
         guard let tag = percentDecodedText(head.bytes[tag]), TagText.isSound(tag) else {
             throw .badParameter(
                 "the tag in /logs/{tag} has 1 to 128 bytes of UTF-8 without control characters"

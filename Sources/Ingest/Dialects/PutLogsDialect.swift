@@ -24,8 +24,7 @@ struct PutLogsDialect: LogDialect {
         logstore = path.logstore
     }
 
-    func admit(_ head: RequestHead) throws(Refusal) -> (address: LogAddress, reader: any LogReader)
-    {
+    func admit(_ head: RequestHead) throws(Refusal) -> AddressedReader {
         let sequence = isRouted ? try HashRoute(head).sequence : nil
         let logstore = String(decoding: head.bytes[logstore], as: UTF8.self)
         return (.logstore(logstore), PutLogsLogReader(logstore: logstore, sequence: sequence))

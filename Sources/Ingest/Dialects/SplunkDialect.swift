@@ -52,8 +52,7 @@ struct SplunkDialect: LogDialect {
         lineOrigin = form == .lines ? query.map(SplunkEvents.init(query:)) : nil
     }
 
-    func admit(_ head: RequestHead) throws(Refusal) -> (address: LogAddress, reader: any LogReader)
-    {
+    func admit(_ head: RequestHead) throws(Refusal) -> AddressedReader {
         switch form {
         case .events:
             return (head.address(orTag: Self.tag), SplunkEventReader(hasChannel: hasChannel))

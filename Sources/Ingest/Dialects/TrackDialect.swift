@@ -8,7 +8,7 @@ struct TrackDialect: LogDialect {
         case track
         /// Answers with an image.
         case pixel
-        /// The same, and adds the browser and the page to the log.
+        /// Answers with an image, and adds the browser and the page to the log.
         case pixelWithBrowser
     }
 
@@ -36,8 +36,7 @@ struct TrackDialect: LogDialect {
         logstore = path.logstore
     }
 
-    func admit(_ head: RequestHead) throws(Refusal) -> (address: LogAddress, reader: any LogReader)
-    {
+    func admit(_ head: RequestHead) throws(Refusal) -> AddressedReader {
         let logstore = String(decoding: head.bytes[logstore], as: UTF8.self)
         guard head.method == .post else {
             return (.logstore(logstore), try queryReader(head, logstore))
@@ -112,19 +111,17 @@ private struct TrackQueryReader: LogReader {
         _ decoder: QueryLogDecoder
     ) throws(Refusal) -> TrackedLogs {
         let head = request.head
-        let result: Result<TrackedLogs, LogDecodingError> = head.bytes.withUnsafeBytes { bytes in
-            Result { () throws(LogDecodingError) in
+        let query = head.query ?? 0..<0
+        do throws(LogDecodingError) {
+            return try head.bytes.withUnsafeBufferPointer { bytes throws(LogDecodingError) in
                 try decoder.decode(
-                    UnsafeRawBufferPointer(rebasing: bytes[head.query ?? 0..<0]),
+                    UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes[query])),
                     adding: addsBrowser ? head.browserFields : [],
                     leavingOut: request.hidesKey ? RequestHead.keyParameter : nil,
                     request.timing,
                     request.rules
                 )
             }
-        }
-        do throws(LogDecodingError) {
-            return try result.get()
         } catch {
             throw .badParameter(error.reason)
         }

@@ -19,7 +19,7 @@ struct FanOut {
     var counts = DispatchedLogs.Counts()
     /// The group that is added, by its number in the request.
     var groupNumber = 0
-    /// nil: nobody asks for them.
+    /// nil: no trace wants them.
     var places: [DispatchedLogs.Place]?
     private static let placesMax = 10_000
 

@@ -28,11 +28,13 @@ protocol LogDialect: Sendable {
 
     /// Reads the query and the header fields, before the body comes: where the logs belong as far
     /// as the head tells, and the reader of the body, which keeps what it needs of the head.
-    func admit(_ head: RequestHead) throws(Refusal) -> (address: LogAddress, reader: any LogReader)
+    func admit(_ head: RequestHead) throws(Refusal) -> AddressedReader
 
     /// A refusal in the form that the client understands.
     func refused(_ refusal: Refusal) -> Response
 }
+
+typealias AddressedReader = (address: LogAddress, reader: any LogReader)
 
 extension LogDialect {
     var bringsLogs: Bool { true }

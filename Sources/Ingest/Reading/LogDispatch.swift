@@ -130,7 +130,7 @@ final class LogDispatch {
 /// A request as `LogDispatch` needs it.
 struct DispatchRequest {
     let table: RoutingTable
-    /// Whether the device's key has a right to send to a destination.
+    /// Asks if the device's key may send to a destination.
     let allows: (String) -> Bool
     /// Refuses a destination that the key has no right to.
     let checkRight: (String) throws(Refusal) -> Void

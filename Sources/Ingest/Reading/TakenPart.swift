@@ -12,12 +12,6 @@ struct TakenPart {
     /// The largest content of one request to SLS, without its pack id.
     private static let packetBytes = 10 << 20 - 64
 
-    init(_ logs: DecodedLogs, _ trailer: GroupTrailer, _ target: RoutingTable.Target) {
-        self.target = target
-        self.logs = logs
-        self.trailer = trailer
-    }
-
     /// Logs with a device's tags. Tags that are repeated in each log may make the logs
     /// `repeatedBytesMax` large together; beyond that they become tags of the stream.
     init(
@@ -35,11 +29,9 @@ struct TakenPart {
             logs = tags.added(to: group.logs, atMost: repeatedBytesMax)
         }
         let kept = logs == nil ? tags.keptMarkingCrowded : tags.kept
-        self.init(
-            logs ?? tags.crowdedAddedToFirst(of: group.logs, atMost: limits.valueBytes),
-            target.labels.trailer(of: group, kept),
-            target
-        )
+        self.target = target
+        self.logs = logs ?? tags.crowdedAddedToFirst(of: group.logs, atMost: limits.valueBytes)
+        trailer = target.labels.trailer(of: group, kept)
     }
 
     var stream: StreamKey {

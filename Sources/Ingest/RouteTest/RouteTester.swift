@@ -65,18 +65,7 @@ package struct RouteTester {
                 continue
             }
             let decoded = try self.decoded(json, number, table.rules(for: address))
-            let tracked = TrackedLogs(
-                logs: decoded,
-                topic: labels.topic,
-                source: labels.source,
-                tags: labels.tags
-            )
-            let group = LogGroup(
-                tracked,
-                address,
-                tag: labels.tag,
-                fallbackTopic: labels.fallbackTopic
-            )
+            let group = labels.group(decoded, address)
             logs.append(try follow(group, request, dispatch, trace))
             guard !work.isSpent else { throw Self.tooMuchWork }
         }
@@ -124,14 +113,13 @@ package struct RouteTester {
         // simdjson reads beyond the end.
         let padded = json + [UInt8](repeating: 0, count: 64)
         let timing = BatchTiming(arrival: .now)
-        let result: Result<DecodedLogs, LogDecodingError> = padded.withUnsafeBytes { bytes in
-            let content = UnsafeRawBufferPointer(rebasing: bytes[..<json.count])
-            return Result { () throws(LogDecodingError) in
-                try decoder.json.decodePlain(content, timing, rules)
-            }
-        }
         do throws(LogDecodingError) {
-            return try result.get()
+            return try padded.withUnsafeBufferPointer { bytes throws(LogDecodingError) in
+                let content = UnsafeRawBufferPointer(
+                    UnsafeBufferPointer(rebasing: bytes[..<json.count])
+                )
+                return try decoder.json.decodePlain(content, timing, rules)
+            }
         } catch {
             throw HTTPProblem(400, "PostBodyInvalid", "logs[\(number)]: \(error.reason)")
         }

@@ -138,7 +138,7 @@ final class TailWatcher: Sendable {
     let holder: AdminHolder
     private let filter: TailFilter
     private let stream: ResponseStream
-    /// Whether the session that opened it is over; asked at each heartbeat.
+    /// Asked at each heartbeat: the session that opened the stream is over.
     let isOver: @Sendable () -> Bool
     /// nil: the viewer gets all logs that match.
     private let sampler: Locked<TailSampler>?

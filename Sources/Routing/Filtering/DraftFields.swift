@@ -103,7 +103,7 @@ final class NewText {
     /// The text that the steps of one log may write.
     private let most: Int
     private var memory = RawMemory(capacity: 4096)
-    /// Those of `memory`, to be read without a check at run time.
+    /// The start and size of `memory`, read here without a check at run time.
     private(set) var start: UnsafeMutablePointer<UInt8>
     private var capacity: Int
     var count = 0

@@ -16,10 +16,10 @@ struct FilterProgram {
     struct Step {
         let action: Action
         let condition: CompiledCondition?
-        /// True for a step that also applies to topic, source and tags.
+        /// The step also applies to topic, source and tags.
         let coversStreams: Bool
 
-        /// True for a step that takes something away from what is stored.
+        /// The step takes something away from what is stored.
         var isRedaction: Bool {
             switch action {
             case .redact, .remove, .keep: true

@@ -19,7 +19,7 @@ package final class LogFilter {
     let tags: TagStates
     let runner: StepRunner
     private let sets: [CounterSet<FilterCounter>]
-    /// Of the present batch, for each filter.
+    /// The counts of this batch, by filter.
     private var counts: [Counts<FilterCounter>]
     private var encoded = RawMemory(capacity: 4096)
     /// The tags that the present log had, once it has another one.

@@ -34,9 +34,9 @@ final class TagStates {
     private let plans: TagPlans
     private let groupsMax: Int
     private var states: [TagState?]
-    /// Those with logs of the present batch, in the order of their first logs.
+    /// The states with logs of this batch, in the order of their first logs.
     private var groups: [TagState] = []
-    /// Those of `groups` that another tag took the slot of. Invariant: a tag has one state with
+    /// States of `groups` that lost their slot to another tag. Invariant: a tag has one state with
     /// logs, in its slot or here.
     private var displaced: [[UInt8]: TagState] = [:]
     /// How many states the present batch made.

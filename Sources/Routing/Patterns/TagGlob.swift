@@ -38,7 +38,7 @@ struct TagGlob: Sendable, Equatable {
         }
     }
 
-    /// Whether the bytes in front of the first wildcard agree. It refuses most tags.
+    /// Compares the bytes in front of the first wildcard, which refuses most tags.
     private func startsAlike(_ tag: UnsafeBufferPointer<UInt8>) -> Bool {
         for (position, item) in items.enumerated() {
             guard case .byte(let byte) = item else { return true }

@@ -16,10 +16,9 @@ package struct RoutingRules: Sendable, Equatable {
 
     package var isEmpty: Bool { filters.isEmpty && routes == nil }
 
-    /// True: a filter redacts logs of some tag.
+    /// A filter redacts logs of some tag.
     package var redacts: Bool { filters.contains(where: \.redacts) }
 
-    /// True: a step writes hashes.
     package var makesHashes: Bool {
         filters.lazy.flatMap(\.steps).contains { step in
             if case .redact(let redaction) = step.action { redaction.with == .hash } else { false }

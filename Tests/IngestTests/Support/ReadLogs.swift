@@ -4,6 +4,12 @@ import Queue
 extension Batch {
     /// The logs as they were encoded.
     func entries() throws -> [LogEntry] { try logs.entries() }
+
+    /// The fields of each log as `name=value`.
+    func fields() throws -> [[String]] { try logs.fields() }
+
+    /// The stream's tags as `name=value`.
+    var tags: [String] { stream.trailer.tags.map { "\($0.key)=\($0.value)" } }
 }
 
 extension EncodedLogs {
@@ -17,4 +23,19 @@ extension EncodedLogs {
             return entries
         }
     }
+
+    func fields() throws -> [[String]] { try entries().map(\.texts) }
+}
+
+extension LogEntry {
+    var texts: [String] { fields.map { "\($0.key)=\($0.value)" } }
+}
+
+extension StreamID {
+    /// A stream of the home shard.
+    static func home(_ number: Int64) -> StreamID { StreamID(shard: .home, number: number) }
+}
+
+extension PacketID {
+    static func home(_ number: Int64) -> PacketID { PacketID(shard: .home, number: number) }
 }

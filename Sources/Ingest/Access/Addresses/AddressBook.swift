@@ -159,15 +159,9 @@ struct AddressLimits: Sendable {
 /// (see `SenderBudget`). Requests without logs are free: answering them costs no more than refusing
 /// them would.
 struct AddressBudget: Sendable {
-    private let address: Neighbourhood
-    private let limits: AddressLimits
-    private let book: AddressBook
-
-    init(_ address: Neighbourhood, _ limits: AddressLimits, _ book: AddressBook) {
-        self.address = address
-        self.limits = limits
-        self.book = book
-    }
+    let address: Neighbourhood
+    let limits: AddressLimits
+    let book: AddressBook
 
     /// Takes one request.
     func enter(_ label: DeviceLabel, at now: Moment) throws(Refusal) {

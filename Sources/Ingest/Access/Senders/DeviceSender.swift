@@ -18,7 +18,7 @@ struct DeviceSender: Sendable {
         origins = rules.origins
     }
 
-    /// The same sender, restricted to `some` destinations.
+    /// This sender, restricted to `some` destinations.
     func limited(to some: Set<String>?) -> DeviceSender {
         var limited = self
         limited.rights = rights.limited(to: some)
@@ -32,11 +32,7 @@ struct DeviceSender: Sendable {
     func check(_ destination: String, _ label: DeviceLabel) throws(Refusal) {
         guard !maySend(to: destination) else { return }
         counter.refused.count(.destination)
-        throw Refusal(
-            label.isSLS ? 401 : 403,
-            "Unauthorized",
-            "this key may not send to destination \(clipped(destination)); see devices.keys"
-        )
+        throw .noRight(to: destination, label)
     }
 }
 
@@ -54,12 +50,7 @@ struct SenderRights: Sendable {
     func allows(_ name: String) -> Bool { destinations?.contains(name) ?? true }
 
     func check(_ name: String) throws(Refusal) {
-        guard !allows(name) else { return }
-        throw Refusal(
-            403,
-            "Unauthorized",
-            "this key may not send to destination \(clipped(name)); see devices.keys"
-        )
+        guard allows(name) else { throw .noRight(to: name, .logs) }
     }
 }
 
