@@ -101,12 +101,7 @@ import Testing
     @Test("A key is needed to ask, whatever destinations it is for; it may be a token in the query")
     func keys() throws {
         let end = try DeviceListener(
-            """
-            devices:
-              keys:
-                - { name: agent, key: "\(Self.key)", destinations: [any] }
-            \(DeviceListener.twoDestinations)
-            """
+            keys: "{ name: agent, key: '\(Self.key)', destinations: [any] }"
         )
         #expect(try ask([1], end).status == 401)
         let path = "\(Self.collector)/ack?channel=c"

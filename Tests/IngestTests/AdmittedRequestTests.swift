@@ -11,6 +11,10 @@ import Testing
 
 /// A reload between the head of a request and its body decides about the request.
 @Suite(.timeLimit(.minutes(1))) struct AdmittedRequestTests {
+    private let end: DeviceListener
+
+    init() throws { end = try DeviceListener() }
+
     private static let key = "phone-0123456789abcdef"
     /// A worker thread takes bodies above a mebibyte. It has a handler of its own.
     private static let bodySizes = [20, 2 << 20]
@@ -35,7 +39,6 @@ import Testing
 
     @Test("A key that is revoked before the body arrives is refused", arguments: bodySizes)
     func revokedKey(bytes: Int) throws {
-        let end = try DeviceListener()
         end.use([DeviceKey(name: "phone", secret: Secret(Self.key))])
         let answer = try answer(end, bytes: bytes) {
             end.use([DeviceKey(name: "phone", secret: Secret("another-0123456789abcdef"))])
@@ -47,7 +50,6 @@ import Testing
 
     @Test("A key that a reload keeps still counts", arguments: bodySizes)
     func keptKey(bytes: Int) throws {
-        let end = try DeviceListener()
         let phone = DeviceKey(name: "phone", secret: Secret(Self.key))
         end.use([phone])
         let answer = try answer(end, bytes: bytes) {
@@ -59,7 +61,6 @@ import Testing
 
     @Test("A route that changes before the body arrives is used", arguments: bodySizes)
     func newRoute(bytes: Int) throws {
-        let end = try DeviceListener()
         let answer = try answer(end, bytes: bytes) {
             let other = DeviceListener.twoDestinations.replacing("app-log", with: "new-log")
             let keys = [
@@ -73,7 +74,6 @@ import Testing
 
     @Test("A dialect that is switched off before the body arrives is refused", arguments: bodySizes)
     func refusedDialect(bytes: Int) throws {
-        let end = try DeviceListener()
         let answer = try answer(end, bytes: bytes) {
             var devices = DeviceSettings()
             devices.accepted = [.sls]

@@ -9,45 +9,37 @@ import Testing
 
 /// What `Content-Encoding` may say, and what `Accept-Encoding` of a refusal says of that.
 @Suite(.timeLimit(.minutes(1))) struct ContentEncodingTests {
+    private let end: DeviceListener
+
+    init() throws { end = try DeviceListener() }
+
     struct Kind: Sendable {
         let path: String
         let type: String
         let body: [UInt8]
-        var status = 200
+        let status: Int
+
+        init(_ path: String, type: String = "json", _ body: String, status: Int = 200) {
+            (self.path, self.type, self.status) = (path, "application/\(type)", status)
+            self.body = Array(body.utf8)
+        }
     }
 
     private static let kinds = [
-        Kind(path: "/logs/x", type: "application/json", body: Array(#"{"a":1}"#.utf8)),
+        Kind("/logs/x", #"{"a":1}"#),
+        Kind("/logstores/app-log/track", #"{"__logs__":[{"a":"1"}]}"#),
+        Kind("/logstores/app-log", #"{"__logs__":[{"a":"2"}]}"#),
+        Kind("/v1/logs", "{}"),
+        Kind("/otlp/v1/logs", type: "x-protobuf", "\u{0A}\0"),
+        Kind("/_bulk", type: "x-ndjson", "{\"index\":{\"_index\":\"i\"}}\n{}\n"),
+        Kind("/i/_doc", "{}", status: 201),
+        Kind("/services/collector", #"{"event":1}"#),
         Kind(
-            path: "/logstores/app-log/track",
-            type: "application/json",
-            body: Array(#"{"__logs__":[{"a":"1"}]}"#.utf8)
-        ),
-        Kind(
-            path: "/logstores/app-log",
-            type: "application/json",
-            body: Array(#"{"__logs__":[{"a":"2"}]}"#.utf8)
-        ),
-        Kind(path: "/v1/logs", type: "application/json", body: Array("{}".utf8)),
-        Kind(path: "/otlp/v1/logs", type: "application/x-protobuf", body: [0x0A, 0]),
-        Kind(
-            path: "/_bulk",
-            type: "application/x-ndjson",
-            body: Array("{\"index\":{\"_index\":\"i\"}}\n{}\n".utf8)
-        ),
-        Kind(path: "/i/_doc", type: "application/json", body: Array("{}".utf8), status: 201),
-        Kind(
-            path: "/services/collector",
-            type: "application/json",
-            body: Array(#"{"event":1}"#.utf8)
-        ),
-        Kind(
-            path: "/loki/api/v1/push",
-            type: "application/json",
-            body: Array(#"{"streams":[{"stream":{"a":"b"},"values":[["1","x"]]}]}"#.utf8),
+            "/loki/api/v1/push",
+            #"{"streams":[{"stream":{"a":"b"},"values":[["1","x"]]}]}"#,
             status: 204
         ),
-        Kind(path: "/loki/api/v1/push", type: "application/x-protobuf", body: [], status: 204),
+        Kind("/loki/api/v1/push", type: "x-protobuf", "", status: 204),
     ]
 
     /// All that are registered or that a client is known to send.
@@ -60,7 +52,6 @@ import Testing
     @Test("A refusal lists what is taken, all of it and nothing else", arguments: 0..<kinds.count)
     func truth(index: Int) throws {
         let kind = Self.kinds[index]
-        let end = try DeviceListener()
         func post(_ coding: String, _ body: [UInt8]) throws -> TestAnswer {
             try end.client.post(
                 kind.path,
@@ -77,6 +68,10 @@ import Testing
             let answer = try post(coding, Self.encoded(kind, coding))
             #expect(answer.status == kind.status, "\(coding): \(answer.text)")
         }
+        // Each coding holds the same logs.
+        let fields = try Set(end.queue.stored.map { try $0.fields() })
+        #expect(end.queue.stored.isEmpty || fields.count == 1)
+        #expect(end.queue.stored.isEmpty || end.queue.stored.count == listed.count)
         for coding in Self.codings where !listed.contains(coding) {
             let answer = try post(coding, kind.body)
             #expect(answer.status == 415, "\(coding): \(answer.text)")
@@ -100,7 +95,6 @@ import Testing
 
     @Test("Older Collectors call framed what is snappy, and blocks of lz4 need their size")
     func alike() throws {
-        let end = try DeviceListener()
         let body = Array(#"{"a":1}"#.utf8)
         func status(_ coding: String, _ body: [UInt8], _ size: String = "") throws -> Int {
             let fields: KeyValuePairs = ["content-encoding": coding, "x-log-bodyrawsize": size]
@@ -128,7 +122,6 @@ import Testing
         ["/logs/x", "/logstores/app-log/track"]
     )
     func messagePack(type: String, path: String) throws {
-        let end = try DeviceListener()
         let answer = try end.client.post(path, [0x91, 0x92], ["content-type": type])
         #expect(answer.status == 415)
         #expect(answer.text.contains("in Fluent Bit: Format json"), "\(answer.text)")
@@ -165,5 +158,45 @@ import Testing
         let sum = raw.withUnsafeBytes { CRC32C.masked(of: $0) }
         return [0xFF, 6, 0, 0] + Array("sNaPpY".utf8) + [0, UInt8(block.count + 4), 0, 0]
             + withUnsafeBytes(of: sum.littleEndian) { Array($0) } + block
+    }
+}
+
+@Suite struct BodyShapeTests {
+    @Test(
+        "An object is known by its first bytes",
+        arguments: ["{}", "{\"a\":1}", " \r\n\t{ \n\"a", "\u{FEFF}{}"]
+    )
+    func object(text: String) {
+        Array(text.utf8).withUnsafeBytes {
+            #expect($0.beginsAsObject)
+            #expect(!$0.beginsAsLogGroup)
+        }
+    }
+
+    @Test("A LogGroup is none, even where its first bytes are blanks and a brace")
+    func logGroup() {
+        for size in 0..<UInt8(128) {
+            ([0x0A, size, 0x08, 0x80] as [UInt8]).withUnsafeBytes {
+                #expect($0.beginsAsLogGroup)
+                #expect(!$0.beginsAsObject)
+            }
+        }
+        ([0x0A, 0x80, 0x80, 0x01, 0x08] as [UInt8]).withUnsafeBytes {
+            #expect($0.beginsAsLogGroup)
+        }
+    }
+
+    @Test(
+        "What ends too early is neither",
+        arguments: [
+            [], [0x0A], [0x0A, 0x7B], [0x0A, 0x80, 0x80], [0x7B], [0xEF, 0xBB, 0x7B], [0x20],
+        ]
+            as [[UInt8]]
+    )
+    func neither(bytes: [UInt8]) {
+        bytes.withUnsafeBytes {
+            #expect(!$0.beginsAsObject)
+            #expect(!$0.beginsAsLogGroup)
+        }
     }
 }

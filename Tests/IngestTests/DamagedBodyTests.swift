@@ -18,10 +18,6 @@ import Testing
         return (end, try end.client.post(path, body, fields))
     }
 
-    private func fields(_ logs: EncodedLogs) throws -> [[String]] {
-        try logs.entries().map { $0.fields.map { "\($0.key)=\($0.value)" } }
-    }
-
     /// A cut character, and an escape sequence of a terminal.
     private static func damaged(_ before: String, _ after: String) -> [UInt8] {
         Array(before.utf8) + [0xE4, 0xB8] + Array("\u{1b}[0m".utf8) + Array(after.utf8)
@@ -29,59 +25,68 @@ import Testing
     private static let text = "\u{FFFD}\u{1b}[0m"
 
     private struct Case: Sendable, CustomTestStringConvertible {
-        let name: String
+        let testDescription: String
         let path: String
-        var fields: [(String, String)] = []
+        let fields: [(String, String)]
         let body: [UInt8]
         /// The field that the text arrives in.
         let field: String
 
-        var testDescription: String { name }
+        init(
+            _ name: String,
+            _ path: String,
+            fields: [(String, String)] = [],
+            _ body: [UInt8],
+            field: String
+        ) {
+            testDescription = name
+            (self.path, self.fields, self.body, self.field) = (path, fields, body, field)
+        }
     }
 
     private static let cases: [Case] = [
-        .init(name: "plain", path: "/logs/x", body: damaged(#"{"m":""#, #"","n":1}"#), field: "m"),
+        .init("plain", "/logs/x", damaged(#"{"m":""#, #"","n":1}"#), field: "m"),
         .init(
-            name: "web tracking",
-            path: "/logstores/app-log/track",
-            body: damaged(#"{"__logs__":[{"m":""#, #""}]}"#),
+            "web tracking",
+            "/logstores/app-log/track",
+            damaged(#"{"__logs__":[{"m":""#, #""}]}"#),
             field: "m"
         ),
         .init(
-            name: "PutLogs as JSON",
-            path: "/logstores/app-log/shards/lb",
+            "PutLogs as JSON",
+            "/logstores/app-log/shards/lb",
             fields: [("content-type", "application/json")],
-            body: damaged(#"{"__logs__":[{"m":""#, #""}]}"#),
+            damaged(#"{"__logs__":[{"m":""#, #""}]}"#),
             field: "m"
         ),
         .init(
-            name: "Elasticsearch",
-            path: "/app-log/_bulk",
+            "Elasticsearch",
+            "/app-log/_bulk",
             fields: [("content-type", "application/x-ndjson")],
-            body: damaged("{\"index\":{}}\n{\"m\":\"", "\"}\n"),
+            damaged("{\"index\":{}}\n{\"m\":\"", "\"}\n"),
             field: "m"
         ),
         .init(
-            name: "Splunk",
-            path: "/services/collector/event",
-            body: damaged(#"{"event":""#, #""}"#),
+            "Splunk",
+            "/services/collector/event",
+            damaged(#"{"event":""#, #""}"#),
             field: "message"
         ),
         .init(
-            name: "Loki",
-            path: "/loki/api/v1/push",
+            "Loki",
+            "/loki/api/v1/push",
             fields: [("content-type", "application/json")],
-            body: damaged(
+            damaged(
                 #"{"streams":[{"stream":{"job":"a"},"values":[["1736843400000000000",""#,
                 #""]]}]}"#
             ),
             field: "content"
         ),
         .init(
-            name: "OTLP",
-            path: "/v1/logs",
+            "OTLP",
+            "/v1/logs",
             fields: [("content-type", "application/json")],
-            body: damaged(
+            damaged(
                 #"{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":{"stringValue":""#,
                 #""}}]}]}]}"#
             ),
@@ -94,7 +99,7 @@ import Testing
         let end = try DeviceListener()
         let answer = try end.client.send(
             BadRequest(
-                request.name,
+                request.testDescription,
                 "POST \(request.path)",
                 "200 OK",
                 "",
@@ -133,9 +138,9 @@ import Testing
                 """
         )
         let batch = try #require(end.queue.stored.first)
-        #expect(try fields(batch.logs) == [["n=1"], ["n=3"], ["n=NaN"]])
+        #expect(try batch.logs.fields() == [["n=1"], ["n=3"], ["n=NaN"]])
         #expect(
-            try batch.dead.flatMap { try fields($0.logs) } == [
+            try batch.dead.flatMap { try $0.logs.fields() } == [
                 ["__raw_log__={\"n\":"], ["__raw_log__=hello"], ["__raw_log__={\"n\":"],
             ]
         )
@@ -154,10 +159,10 @@ import Testing
         let (end, answer) = try send("/logstores/app-log/track", Array(body.utf8))
         #expect(answer.status == 200)
         let batch = try #require(end.queue.stored.first)
-        #expect(try fields(batch.logs) == [["n=1"], ["n=3"]])
+        #expect(try batch.logs.fields() == [["n=1"], ["n=3"]])
         #expect(batch.stream.trailer.topic == "t")
         #expect(
-            try batch.dead.flatMap { try fields($0.logs) } == [
+            try batch.dead.flatMap { try $0.logs.fields() } == [
                 [#"__raw_log__={"n":"C:\x"}"#], ["__raw_log__=7"],
             ]
         )
@@ -173,9 +178,9 @@ import Testing
             let (end, answer) = try send(path, Array(body.utf8), fields)
             #expect(answer.status == 200, "\(answer.text)")
             let batch = try #require(end.queue.stored.first)
-            #expect(try self.fields(batch.logs) == [["n=1"], ["n=2"]])
+            #expect(try batch.logs.fields() == [["n=1"], ["n=2"]])
             #expect(batch.stream.trailer.topic == "t")
-            let dead = try batch.dead.flatMap { try self.fields($0.logs) }
+            let dead = try batch.dead.flatMap { try $0.logs.fields() }
             #expect(dead == [[#"__raw_log__={"n":"3"#]])
             #expect(batch.dead[0].reason.code == "LogUnreadable")
         }
@@ -196,13 +201,15 @@ import Testing
     @Test("on_error=refuse takes a body as it is or not at all", arguments: cases)
     private func refuse(of request: Case) throws {
         // In `_bulk` each document has an answer of its own.
-        let isBulk = request.name == "Elasticsearch"
-        for (body, isStrict) in [(request.body, true), (Self.lines, request.name == "plain")]
+        let isBulk = request.testDescription == "Elasticsearch"
+        for (body, isStrict) in [
+            (request.body, true), (Self.lines, request.testDescription == "plain"),
+        ]
         where isStrict {
             let end = try DeviceListener()
             let answer = try end.client.send(
                 BadRequest(
-                    request.name,
+                    request.testDescription,
                     "POST \(request.path)?on_error=refuse",
                     "400 PostBodyInvalid",
                     "",
@@ -262,5 +269,50 @@ import Testing
         #expect(refused.status == 400)
         #expect(refused.text.contains("more than 1000 parts of the body cannot be read"))
         #expect(other.queue.stored.isEmpty)
+    }
+
+    private static let paths = [
+        "/logs/x", BadRequest.track, "/logstores/app-log/shards/lb", "/v1/logs", "/_bulk",
+        "/app/_doc", "/loki/api/v1/push", "/services/collector",
+    ]
+
+    @Test("An empty body whose head describes content is told from a bad one", arguments: paths)
+    func lost(path: String) throws {
+        let end = try DeviceListener()
+        let marks = [
+            ("x-log-bodyrawsize", "120"), ("x-log-compresstype", "lz4"),
+            ("content-encoding", "gzip"),
+        ]
+        for (name, value) in marks {
+            let answer = try end.client.send(
+                "POST",
+                path,
+                [UInt8](),
+                ["content-type": "application/json", name: value]
+            )
+            #expect(answer.status == 400, "\(name): \(answer.text)")
+            #expect(answer.text.contains("httpBodyStream"), "\(name): \(answer.text)")
+            if path.hasPrefix("/logstores/") { #expect(answer.body.count <= 255) }
+        }
+        let counted = end.shared.counters.refused.filter { $0.kind.code == "PostBodyLost" }
+        #expect(counted.map(\.count) == [marks.count])
+        #expect(end.queue.stored.isEmpty)
+    }
+
+    @Test(
+        "An empty body whose head describes none is not called lost",
+        arguments: ["0", "", "none", "identity"],
+        paths
+    )
+    func empty(value: String, path: String) throws {
+        let end = try DeviceListener()
+        let name =
+            switch value {
+            case "0": "x-log-bodyrawsize"
+            case "none": "x-log-compresstype"
+            default: "content-encoding"
+            }
+        let answer = try end.client.send("POST", path, [UInt8](), [name: value])
+        #expect(!answer.text.contains("PostBodyLost"), "\(answer.text)")
     }
 }

@@ -16,37 +16,29 @@ import Testing
         return try #require(end.queue.stored.first, "\(answer.text)")
     }
 
-    private func tags(_ batch: Batch) -> [String] {
-        batch.stream.trailer.tags.map { "\($0.key)=\($0.value)" }
-    }
-
-    private func fields(_ logs: EncodedLogs) throws -> [[String]] {
-        try logs.entries().map { $0.fields.map { "\($0.key)=\($0.value)" } }
-    }
-
     @Test("Folded tags are fields of every log; what the operator says stays a tag")
     func all() throws {
         let batch = try batch("fold_tags: all\n    late_logs: dead_letter")
-        #expect(tags(batch) == ["env=prod"])
+        #expect(batch.tags == ["env=prod"])
         #expect(batch.stream.trailer.topic == "t")
         #expect(batch.stream.trailer.source == "s")
         let folded = ["__tag__:device_id=d7", "__tag__:os=17"]
-        #expect(try fields(batch.logs) == [folded + ["k=1"], folded + ["k=2"]])
-        #expect(try fields(batch.dead[0].logs) == [folded])
+        #expect(try batch.logs.fields() == [folded + ["k=1"], folded + ["k=2"]])
+        #expect(try batch.dead[0].logs.fields() == [folded])
     }
 
     @Test("Tags are folded by name, and the others keep devices apart")
     func named() throws {
         let batch = try batch("fold_tags: [device_id, nothing]")
-        #expect(tags(batch) == ["os=17", "env=prod"])
-        #expect(try fields(batch.logs)[0] == ["__tag__:device_id=d7", "k=1"])
+        #expect(batch.tags == ["os=17", "env=prod"])
+        #expect(try batch.logs.fields()[0] == ["__tag__:device_id=d7", "k=1"])
     }
 
     @Test("A pack id is gone unless it is to stay")
     func packID() throws {
-        #expect(tags(try batch("topic: x")) == ["device_id=d7", "os=17", "env=prod"])
+        #expect(try batch("topic: x").tags == ["device_id=d7", "os=17", "env=prod"])
         #expect(
-            tags(try batch("keep_pack_id: true")) == [
+            try batch("keep_pack_id: true").tags == [
                 "__pack_id__=ABC-1", "device_id=d7", "os=17", "env=prod",
             ]
         )
@@ -72,16 +64,16 @@ import Testing
     func crowded() throws {
         let many = (0..<130).map { ("t\($0)", "\($0)") }
         let batch = try batch("topic: x", tracked(many, #"{"k":"1"},{"k":"2"}"#))
-        #expect(tags(batch) == many.prefix(128).map { "\($0.0)=\($0.1)" } + ["env=prod"])
+        #expect(batch.tags == many.prefix(128).map { "\($0.0)=\($0.1)" } + ["env=prod"])
         let more = ["__tag__:t128=128", "__tag__:t129=129"]
-        #expect(try fields(batch.logs) == [more + ["k=1"], more + ["k=2"]])
+        #expect(try batch.logs.fields() == [more + ["k=1"], more + ["k=2"]])
         let large = String(repeating: "l", count: 8192)
         let heavy = try self.batch(
             "topic: x",
             tracked([("a", large), ("b", "2"), ("__pack_id__", "P-1")], #"{"__tag__:a":"mine"}"#)
         )
-        #expect(tags(heavy) == ["b=2", "env=prod"])
-        #expect(try fields(heavy.logs) == [["__tag__:a=\(large)"]])
+        #expect(heavy.tags == ["b=2", "env=prod"])
+        #expect(try heavy.logs.fields() == [["__tag__:a=\(large)"]])
     }
 
     @Test("Where every log would be too much, the first one has such tags and the others say so")
@@ -91,8 +83,8 @@ import Testing
         let body = tracked([("a", large), ("b", "2")], logs)
         for keys in ["topic: x", "fold_tags: all"] {
             let batch = try batch(keys, body)
-            #expect(tags(batch) == ["b=2", "__truncated__=a", "env=prod"])
-            let fields = try fields(batch.logs)
+            #expect(batch.tags == ["b=2", "__truncated__=a", "env=prod"])
+            let fields = try batch.logs.fields()
             #expect(fields.count == 20_000)
             #expect(fields[0] == ["__tag__:a=\(large)"])
             #expect(fields[1...].allSatisfy { $0.isEmpty })
@@ -112,7 +104,7 @@ import Testing
         #expect(answer.status == 200, "\(answer.text)")
         let batch = try #require(end.queue.stored.first)
         #expect(batch.logs.count == 2500 && batch.logs.bytes.count < 2 << 20)
-        #expect(tags(batch).count == 2)
+        #expect(batch.tags.count == 2)
     }
 
     @Test("Tags that would multiply a body stay tags")
@@ -125,6 +117,37 @@ import Testing
         )
         #expect(batch.logs.count == 100_000)
         #expect(batch.logs.bytes.count < 2 << 20)
-        #expect(tags(batch).count == 2)
+        #expect(batch.tags.count == 2)
+    }
+
+    @Test(
+        "A destination's source may have the client's address, and a device's own comes first",
+        arguments: [
+            ("iOS", "iOS"), ("{{client_ip}}", "127.0.0.1"),
+            ("app {{client_ip}}!", "app 127.0.0.1!"),
+        ]
+    )
+    func sources(source: String, expected: String) throws {
+        let end = try DeviceListener(DeviceListener.destination("source: \"\(source)\""))
+        let requests = [
+            ("/logs/xyz", #"{"a":1}"#), ("/logs/xyz?source=own", #"{"a":1}"#),
+            (BadRequest.track, #"{"__topic__":"t","__logs__":[{"a":"1"}]}"#),
+            (BadRequest.track, #"{"__source__":"own","__logs__":[{"a":"1"}]}"#),
+        ]
+        for (path, body) in requests {
+            #expect(try end.client.post(path, body.utf8).status == 200)
+        }
+        let found = end.queue.stored.map(\.stream.trailer.source)
+        #expect(found == [expected, "own", expected, "own"])
+    }
+
+    @Test("Topic and tags stay when the source gets the address")
+    func others() throws {
+        let end = try DeviceListener(DeviceListener.destination(#"source: "{{client_ip}}""#))
+        let track = #"{"__topic__":"t","__tags__":{"k":"v"},"__logs__":[{"a":"1"}]}"#
+        #expect(try end.client.post(BadRequest.track, track.utf8).status == 200)
+        let trailer = try #require(end.queue.stored.first?.stream.trailer)
+        #expect(trailer.topic == "t")
+        #expect(trailer.tags.map { "\($0.key)=\($0.value)" } == ["k=v", "env=prod"])
     }
 }

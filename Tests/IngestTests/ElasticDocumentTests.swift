@@ -7,6 +7,10 @@ import Testing
 
 /// Elasticsearch's requests with one document each.
 @Suite(.timeLimit(.minutes(1))) struct ElasticDocumentTests {
+    private let end: DeviceListener
+
+    init() throws { end = try DeviceListener() }
+
     private static let seconds = UInt32(WallTime.now.seconds - 3600)
     private static let document = Array(
         """
@@ -29,7 +33,6 @@ import Testing
         ] as [(String, String, String?)]
     )
     func stored(method: String, path: String, id: String?) throws {
-        let end = try DeviceListener()
         let answer = try end.client.send(method, path, Self.document)
         #expect(answer.status == 201, "\(answer.text)")
         #expect(answer["x-elastic-product"] == "Elasticsearch")
@@ -44,7 +47,7 @@ import Testing
         #expect(batch.stream.trailer.topic == (index == "logs" ? "logs" : "app"))
         let entry = try batch.entries()[0]
         #expect(entry.time == LogTime(seconds: Self.seconds, nanoseconds: 500_000_000))
-        let fields = entry.fields.map { "\($0.key)=\($0.value)" }
+        let fields = entry.texts
         let own = id.map { ["_id=\($0)"] } ?? []
         #expect(fields == own + ["message=one", #"nested={"k":[1,2]}"#])
         #expect(end.shared.counters.accepted.first { $0.route == "elastic" }?.counts[.logs] == 1)
@@ -52,7 +55,6 @@ import Testing
 
     @Test("Where every logstore is taken, the index names it; a header is stronger")
     func logstores() throws {
-        let end = try DeviceListener()
         let other = ["x-log-project": "other-project"] as KeyValuePairs
         let named = ["x-log-project": "other-project", "x-log-logstore": "one"] as KeyValuePairs
         #expect(try end.client.post("/shop.cart/_doc", Self.document, other).status == 201)
@@ -62,7 +64,6 @@ import Testing
 
     @Test("A document that comes again with its id and its content is recognised")
     func repeated() throws {
-        let end = try DeviceListener()
         func digest(_ path: String, _ body: [UInt8] = Self.document) throws -> [UInt8]? {
             #expect(try end.client.post(path, body).status == 201)
             return end.queue.identities.last??.digest
@@ -102,7 +103,6 @@ import Testing
         ] as [(String, String, Int, String)]
     )
     func mistakes(path: String, body: String, status: Int, reason: String) throws {
-        let end = try DeviceListener()
         let answer = try end.client.post(path, body.utf8)
         #expect(answer.status == status && answer["x-elastic-product"] == "Elasticsearch")
         #expect(answer.text.hasPrefix(#"{"error":{"root_cause":[{"type":""#), "\(answer.text)")
@@ -112,7 +112,6 @@ import Testing
 
     @Test("Only writing is there")
     func methods() throws {
-        let end = try DeviceListener()
         let get = try end.client.get("/app/_doc/7")
         #expect(get.status == 405 && get["allow"] == "POST, PUT, OPTIONS")
         let put = try end.client.send("PUT", "/app/_doc", Self.document)

@@ -11,6 +11,10 @@ import Testing
 @testable import Ingest
 
 @Suite(.timeLimit(.minutes(1))) struct ElasticTests {
+    private let end: DeviceListener
+
+    init() throws { end = try DeviceListener() }
+
     private static let key = "elastic-0123456789abcdef"
     private static let two = """
         {"create":{"_index":"app-2025.01.14","_id":"7"}}
@@ -22,7 +26,6 @@ import Testing
 
     @Test("Documents are stored in one transaction, each with its index as topic, and each is told")
     func stored() throws {
-        let end = try DeviceListener()
         let answer = try end.client.post("/_bulk", Self.two.utf8)
         #expect(answer.status == 200)
         #expect(answer["x-elastic-product"] == "Elasticsearch")
@@ -49,7 +52,6 @@ import Testing
         ]
     )
     func path(path: String) throws {
-        let end = try DeviceListener()
         let body = Array("{\"index\":{}}\n{\"a\":\"b\"}".utf8)
         for method in ["POST", "PUT"] {
             let answer = try end.client.send(method, path, body)
@@ -60,7 +62,6 @@ import Testing
 
     @Test("Where every logstore is taken, the index names it; a header is stronger")
     func logstores() throws {
-        let end = try DeviceListener()
         let other = ["x-log-project": "other-project"] as KeyValuePairs
         #expect(try end.client.post("/_bulk", Self.two.utf8, other).status == 200)
         #expect(end.queue.stored.map(\.stream.logstore) == ["app", "web"])
@@ -74,7 +75,6 @@ import Testing
 
     @Test("What cannot be written is told item by item, and the others are stored")
     func items() throws {
-        let end = try DeviceListener()
         let body = """
             {"delete":{"_index":"a","_id":"1"}}
             {"index":{"_index":"Upper","_id":"2"}}
@@ -125,7 +125,6 @@ import Testing
         ]
     )
     func filtered(path: String, text: String) throws {
-        let end = try DeviceListener()
         let answer = try end.client.post("/_bulk?filter_path=\(path)", Self.two.utf8)
         #expect(answer.text == text)
         let escaped = path.split(separator: ",").joined(separator: "%2C")
@@ -134,7 +133,6 @@ import Testing
 
     @Test("Ten thousand documents have ten thousand answers")
     func many() throws {
-        let end = try DeviceListener()
         let body = String(repeating: "{\"create\":{}}\n{\"a\":\"b\"}\n", count: 10_000)
         let answer = try end.client.post("/i/_bulk?filter_path=items.*.status", body.utf8)
         let item = #"{"create":{"status":201}}"#
@@ -148,7 +146,6 @@ import Testing
         "Beyond that an answer is brief, whatever the request, and a small one cannot make it large"
     )
     func brief() throws {
-        let end = try DeviceListener()
         let good = String(repeating: "{\"create\":{\"_id\":\"7\"}}\n{\"a\":\"b\"}\n", count: 10_000)
         let bad = String(repeating: "{\"create\":{}}\nx\n", count: 2000)
         let whole = try end.client.post("/i/_bulk", good.utf8).text
@@ -162,7 +159,6 @@ import Testing
 
     @Test("Names come back as they were sent, whatever is in them")
     func quoted() throws {
-        let end = try DeviceListener()
         for id in ["a\"b\\c\n\r\td\u{1}\u{7F}", "ü\u{85}\u{2028}\"", "plain"] {
             let answer = try end.client.post(
                 "/i/_bulk",
@@ -174,7 +170,6 @@ import Testing
 
     @Test("Names that grow when they are told make an answer brief, and not enormous")
     func escaped() throws {
-        let end = try DeviceListener()
         let name = String(repeating: "\u{7F}", count: 512)
         let line = "{\"delete\":{\"_index\":\"\(name)\",\"_id\":\"\(name)\"}}\n"
         let answer = try end.client.post("/_bulk", String(repeating: line, count: 2000).utf8)
@@ -234,7 +229,6 @@ import Testing
         ]
     )
     func refused(path: String, body: String, status: Int, type: String, reason: String) throws {
-        let end = try DeviceListener()
         let answer = try end.client.post(path, body.utf8)
         #expect(answer.status == status && answer["x-elastic-product"] == "Elasticsearch")
         let cause = #"{"type":"\#(type)","reason":""#
@@ -244,7 +238,6 @@ import Testing
 
     @Test("A queue that takes nothing makes clients try again")
     func busy() throws {
-        let end = try DeviceListener()
         end.queue.say(.full)
         let answer = try end.client.post("/_bulk", Self.two.utf8)
         #expect(answer.status == 503 && answer["retry-after"] == "1")
@@ -254,14 +247,7 @@ import Testing
 
     @Test("A key is the secret of an API key, or all of it, or a password")
     func keys() throws {
-        let end = try DeviceListener(
-            """
-            devices:
-              keys:
-                - { name: beat, key: "\(Self.key)" }
-            \(DeviceListener.twoDestinations)
-            """
-        )
+        let end = try DeviceListener(keys: "{ name: beat, key: '\(Self.key)' }")
         let pair = Digest.base64(Array("id:\(Self.key)".utf8))
         for value in [
             "ApiKey \(pair)", "ApiKey \(Self.key)", "Basic \(pair)", "Bearer \(Self.key)",
@@ -282,13 +268,8 @@ import Testing
         // `0006` at a multiple of four has a colon in what it decodes to.
         let keys = ["abcd0006abcdef0123456789", "0006000600060006"]
         let end = try DeviceListener(
-            """
-            devices:
-              keys:
-                - { name: first, key: "\(keys[0])" }
-                - { name: second, key: "\(keys[1])" }
-            \(DeviceListener.twoDestinations)
-            """
+            keys: "{ name: first, key: '\(keys[0])' }",
+            "{ name: second, key: '\(keys[1])' }"
         )
         for (key, name) in zip(keys, ["first", "second"]) {
             let pair = Digest.base64(Array("id:\(key)".utf8))
@@ -304,7 +285,6 @@ import Testing
 
     @Test("Documents of an index too many are told to come again, and the others are stored")
     func crowded() throws {
-        let end = try DeviceListener()
         var body = (0..<1024).map { "{\"index\":{\"_index\":\"i\($0)\"}}\n{}\n" }.joined()
         body += "{\"create\":{\"_index\":\"o\\\"ne\",\"_id\":\"7\"}}\n{\"x\":\n"
         body += "{\"index\":{\"_index\":\"i7\"}}\n{}\n"
@@ -321,7 +301,6 @@ import Testing
 
     @Test("Clients find a node that they know, and nothing to set up")
     func handshake() throws {
-        let end = try DeviceListener()
         let root = try end.client.get("/", ["accept": Self.v8])
         #expect(root.status == 200 && root["x-elastic-product"] == "Elasticsearch")
         #expect(root["content-type"] == "application/vnd.elasticsearch+json;compatible-with=8")

@@ -12,10 +12,22 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct LargeBodyTests {
     struct Body: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        var path = "/logs/app"
+        let path: String
         let content: [UInt8]
-        var fields: [(String, String)] = []
+        let fields: [(String, String)]
         let isLarge: Bool
+
+        init(
+            _ name: String,
+            path: String = "/logs/app",
+            _ content: [UInt8],
+            fields: [(String, String)] = [],
+            isLarge: Bool
+        ) {
+            testDescription = name
+            (self.path, self.content, self.fields) = (path, content, fields)
+            self.isLarge = isLarge
+        }
     }
 
     private static let short = 128 << 10
@@ -40,84 +52,64 @@ import Testing
     }()
 
     private static let bodies = [
-        Body(testDescription: "a mebibyte of blanks", content: blanks(1 << 20), isLarge: false),
-        Body(testDescription: "a byte more", content: blanks(1 << 20 + 1), isLarge: true),
-        Body(testDescription: "ordinary logs, 900 KB", content: ordinary, isLarge: false),
+        Body("a mebibyte of blanks", blanks(1 << 20), isLarge: false),
+        Body("a byte more", blanks(1 << 20 + 1), isLarge: true),
+        Body("ordinary logs, 900 KB", ordinary, isLarge: false),
+        Body("lines of one byte, 128 KiB", repeated("x\n", short), fields: [lines], isLarge: false),
         Body(
-            testDescription: "lines of one byte, 128 KiB",
-            content: repeated("x\n", short),
-            fields: [lines],
-            isLarge: false
-        ),
-        Body(
-            testDescription: "lines of one byte, 256 KiB",
-            content: repeated("x\n", 2 * short),
+            "lines of one byte, 256 KiB",
+            repeated("x\n", 2 * short),
             fields: [lines],
             isLarge: true
         ),
         Body(
-            testDescription: "bytes that are no text, 384 KiB",
-            content: [UInt8](repeating: 0xff, count: 3 * short),
+            "bytes that are no text, 384 KiB",
+            [UInt8](repeating: 0xff, count: 3 * short),
             fields: [lines],
             isLarge: true
         ),
+        Body("protobuf, 128 KiB", path: putLogs, blanks(short), isLarge: false),
+        Body("protobuf, a byte more", path: putLogs, blanks(short + 1), isLarge: true),
         Body(
-            testDescription: "protobuf, 128 KiB",
-            path: putLogs,
-            content: blanks(short),
-            isLarge: false
-        ),
-        Body(
-            testDescription: "protobuf, a byte more",
-            path: putLogs,
-            content: blanks(short + 1),
-            isLarge: true
-        ),
-        Body(
-            testDescription: "OTLP in protobuf",
+            "OTLP in protobuf",
             path: "/v1/logs",
-            content: blanks(short + 1),
+            blanks(short + 1),
             fields: [protobuf],
             isLarge: true
         ),
+        Body("zstd of 128 KiB", Zstd.compress(blanks(short)), fields: [zstd], isLarge: false),
         Body(
-            testDescription: "zstd of 128 KiB",
-            content: Zstd.compress(blanks(short)),
-            fields: [zstd],
-            isLarge: false
-        ),
-        Body(
-            testDescription: "zstd of a byte more",
-            content: Zstd.compress(blanks(short + 1)),
+            "zstd of a byte more",
+            Zstd.compress(blanks(short + 1)),
             fields: [zstd],
             isLarge: true
         ),
-        Body(testDescription: "not zstd", content: blanks(6000), fields: [zstd], isLarge: false),
+        Body("not zstd", blanks(6000), fields: [zstd], isLarge: false),
         Body(
-            testDescription: "compressed, and its head declares 128 KiB",
+            "compressed, and its head declares 128 KiB",
             path: putLogs,
-            content: blanks(1000),
+            blanks(1000),
             fields: [lz4, ("x-log-bodyrawsize", "131072")],
             isLarge: false
         ),
         Body(
-            testDescription: "compressed, and its head declares a byte more",
+            "compressed, and its head declares a byte more",
             path: putLogs,
-            content: blanks(1000),
+            blanks(1000),
             fields: [lz4, ("x-log-bodyrawsize", "131073")],
             isLarge: true
         ),
         Body(
-            testDescription: "packages, each compressed",
+            "packages, each compressed",
             path: putLogs,
-            content: blanks(6000),
+            blanks(6000),
             fields: [protobuf, ("x-log-mode", "batch_group")],
             isLarge: true
         ),
         Body(
-            testDescription: "compressed by the rules of its dialect",
+            "compressed by the rules of its dialect",
             path: "/loki/api/v1/push",
-            content: [0x80, 0x80, 0x10] + blanks(6000),
+            [0x80, 0x80, 0x10] + blanks(6000),
             fields: [protobuf],
             isLarge: true
         ),

@@ -9,6 +9,10 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct PutLogsTests {
+    private let end: DeviceListener
+
+    init() throws { end = try DeviceListener() }
+
     private static let key = "0123456789ABCDEFfedcba9876543210"
     private let seconds = UInt32(WallTime.now.seconds - 60)
 
@@ -47,7 +51,7 @@ import Testing
         #expect(batch.stream.trailer.topic == "t")
         #expect(batch.stream.trailer.source == "10.0.0.1")
         #expect(
-            batch.stream.trailer.tags.map { "\($0.key)=\($0.value)" } == ["os=17", "env=prod"]
+            batch.tags == ["os=17", "env=prod"]
         )
     }
 
@@ -59,7 +63,6 @@ import Testing
         ]
     )
     func paths(rest: String) throws {
-        let end = try DeviceListener()
         let answer = try end.client.post(
             "/logstores/app-log" + rest,
             group(),
@@ -81,7 +84,6 @@ import Testing
 
     @Test("Bodies come compressed in each way, with the digest of what travels")
     func compressed() throws {
-        let end = try DeviceListener()
         let bodies: KeyValuePairs<String, [UInt8]> = [
             "lz4": LZ4.compress(group()), "deflate": Deflate.compress(group()),
             "zstd": Zstd.compress(group()),
@@ -106,7 +108,6 @@ import Testing
         arguments: ["application/json", "Application/JSON; charset=utf-8", "text/plain", nil]
     )
     func json(contentType: String?) throws {
-        let end = try DeviceListener()
         let body =
             #"{"__topic__":"t","__source__":"10.0.0.1","__tags__":{"os":"17"},"__logs__":["#
             + #"{"__time__":\#(seconds),"__time_ns_part__":123456789,"level":"info","#
@@ -127,7 +128,6 @@ import Testing
 
     @Test("What is called JSON and is protobuf is read as what it is")
     func misnamed() throws {
-        let end = try DeviceListener()
         let answer = try end.client.post(
             BadRequest.balanced,
             group(),
@@ -139,7 +139,6 @@ import Testing
 
     @Test("Packages become batches of their own streams, stored at once")
     func packages() throws {
-        let end = try DeviceListener()
         let body = package(group("one")) + package(group("two", [])) + package(group())
         let answer = try end.client.post(
             BadRequest.balanced,
@@ -203,7 +202,6 @@ import Testing
 
     @Test("A body that ends anywhere is stored in part with its whole logs, or refused")
     func truncated() throws {
-        let end = try DeviceListener()
         let body = group()
         for count in 1..<body.count {
             let answer = try end.client.post(BadRequest.balanced, body.prefix(count))
@@ -216,7 +214,6 @@ import Testing
 
     @Test("Nothing in it is fine, and nothing is stored")
     func empty() throws {
-        let end = try DeviceListener()
         let body = GroupTrailer(topic: "t").bytes
         #expect(try end.client.post(BadRequest.balanced, body).status == 200)
         #expect(end.queue.stored.isEmpty)
@@ -224,7 +221,6 @@ import Testing
 
     @Test("A page may sign its requests")
     func preflight() throws {
-        let end = try DeviceListener()
         let answer = try end.client.send("OPTIONS", "/logstores/app-log", [], ["origin": "null"])
         #expect(answer.status == 204)
         let allowed = answer["access-control-allow-headers"]?.split(separator: ", ") ?? []

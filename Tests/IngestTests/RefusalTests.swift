@@ -9,9 +9,12 @@ import Testing
 @testable import Logs
 
 @Suite(.timeLimit(.minutes(1))) struct RefusalTests {
+    private let end: DeviceListener
+
+    init() throws { end = try DeviceListener() }
+
     @Test("Every bad request gets its status and a reason", arguments: BadRequest.table)
     func badRequest(request: BadRequest) throws {
-        let end = try DeviceListener()
         let answer = try end.client.send(request)
         #expect(answer.status == request.status, "\(answer.text)")
         #expect(answer.text.contains(#"ode":"\#(request.code)""#), "\(answer.text)")
@@ -30,7 +33,6 @@ import Testing
 
     @Test("Who asks for a path that is none is told all that take logs, whole in SLS's words too")
     func unknownPath() throws {
-        let end = try DeviceListener()
         for path in ["/nowhere", "/logstores/app-log/shards"] {
             let answer = try end.client.post(path, "{}".utf8)
             for known in [
@@ -44,7 +46,6 @@ import Testing
 
     @Test("A position is told where one is known")
     func position() throws {
-        let end = try DeviceListener()
         let answer = try end.client.post("/logs/x", #"{"a":1,}"#.utf8)
         #expect(answer.text.contains(#""position":7}"#), "\(answer.text)")
     }
@@ -54,7 +55,6 @@ import Testing
         arguments: [QueueAdmission.full, .diskFull, .failing, .stopping]
     )
     func busy(admission: QueueAdmission) throws {
-        let end = try DeviceListener()
         end.queue.say(admission)
         let plain = try end.client.post("/logs/x", #"{"a":1}"#.utf8)
         #expect(plain.status == 503)
@@ -69,7 +69,7 @@ import Testing
     func withoutMemory() {
         let fault = LogDecodingError(position: 0, reason: "there is no memory", kind: .noMemory)
         let splunk = SplunkFault(kind: .other, event: 3, cause: fault)
-        for refusal in [Refusal(fault), Refusal(splunk)] {
+        for refusal in [Refusal(fault), Refusal(splunk), Refusal(InflateError.noMemory)] {
             #expect(refusal.status == 503)
             #expect(refusal.code == "ServerBusy")
         }
@@ -78,7 +78,6 @@ import Testing
 
     @Test("A full destination refuses before the body, and the others go on")
     func busyDestination() throws {
-        let end = try DeviceListener()
         end.queue.say(.destinationFull, for: Outlet(destination: "app", logstore: "app-log"))
         let refused = try end.client.post("/logs/x", #"{"a":1}"#.utf8)
         #expect(refused.status == 503)
@@ -93,27 +92,21 @@ import Testing
         #expect(crowded.text.contains("max_logstores"))
     }
 
-    @Test("A destination that becomes full with the batch in hand is named")
-    func fullLate() throws {
-        let end = try DeviceListener()
-        end.queue.outcome.withLock { $0 = .refused(.destinationFull) }
+    @Test(
+        "A queue that refuses with the batch in hand says why, and names a full destination",
+        arguments: [
+            (QueueAdmission.destinationFull, "the queue of the destination app is full"),
+            (.diskFull, "the disk is full"),
+        ]
+    )
+    func refusedLate(admission: QueueAdmission, reason: String) throws {
+        end.queue.outcome.withLock { $0 = .refused(admission) }
         let answer = try end.client.post("/logs/x", #"{"a":1}"#.utf8)
-        #expect(answer.status == 503)
-        #expect(answer.text.contains("the queue of the destination app is full"))
-    }
-
-    @Test("A queue that fails with the batch in hand is 503 too")
-    func refusedLate() throws {
-        let end = try DeviceListener()
-        end.queue.outcome.withLock { $0 = .refused(.diskFull) }
-        let answer = try end.client.post("/logs/x", #"{"a":1}"#.utf8)
-        #expect(answer.status == 503)
-        #expect(answer.text.contains("the disk is full"))
+        #expect(answer.status == 503 && answer.text.contains(reason), "\(answer.text)")
     }
 
     @Test("A drain that begins while a body comes refuses it: whoever drains counts on nothing new")
     func drainedLate() throws {
-        let end = try DeviceListener()
         let connection = try end.client.opened(
             sending: "POST /logs/x HTTP/1.1\r\nhost: h\r\nconnection: close\r\n"
                 + "content-length: 7\r\n\r\n{\"a\""
@@ -142,13 +135,6 @@ import Testing
         }
     }
 
-    @Test("Without memory for the content its sender keeps the logs")
-    func noMemory() {
-        #expect(Refusal(InflateError.noMemory).status == 503)
-        let package = LogDecodingError(position: 0, reason: "no memory", kind: .noMemory)
-        #expect(Refusal(package).status == 503)
-    }
-
     @Test("A head that comes slowly may be that of logs, and its sender keeps them")
     func slowHead() throws {
         let end = try DeviceListener { $0.http.headTime = .milliseconds(200) }
@@ -163,7 +149,6 @@ import Testing
 
     @Test("A bad request leaves the connection as it was")
     func connectionSurvives() throws {
-        let end = try DeviceListener()
         let bad = "POST /logs/x HTTP/1.1\r\nhost: h\r\ncontent-length: 3\r\n\r\n{a}"
         let good =
             "POST /logs/x HTTP/1.1\r\nhost: h\r\ncontent-length: 7\r\nconnection: close\r\n\r\n{\"a\":1}"
@@ -174,7 +159,6 @@ import Testing
 
     @Test("Each of several pipelined answers carries a receipt and the time, once")
     func pipelined() throws {
-        let end = try DeviceListener()
         let requests =
             "GET /a HTTP/1.1\r\nhost: h\r\n\r\nGET /b HTTP/1.1\r\nhost: h\r\n\r\n"
             + "GET /healthz HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n"
@@ -192,7 +176,6 @@ import Testing
         arguments: ["content-length: 2\r\n\r\n{}", "transfer-encoding: chunked\r\n\r\n0\r\n\r\n"]
     )
     func bodyWithGet(rest: String) throws {
-        let end = try DeviceListener()
         let head = "GET /healthz HTTP/1.1\r\nhost: h\r\nconnection: close\r\n"
         let answer = try end.client.exchange(Array((head + rest).utf8))
         #expect(answer.status == 400)
@@ -203,7 +186,6 @@ import Testing
 
     @Test("A page can read why its request could not be read")
     func malformedFromPage() throws {
-        let end = try DeviceListener()
         let answer = try end.client.exchange(Array("POST /logs/x HTTP/1.1\r\nbad\r\n\r\n".utf8))
         #expect(answer.status == 400)
         #expect(answer["access-control-allow-origin"] == "*")
@@ -211,7 +193,6 @@ import Testing
 
     @Test("What the server itself refuses is answered in the client's words")
     func malformed() throws {
-        let end = try DeviceListener()
         let answer = try end.client.exchange(
             Array(
                 "POST /logstores/app-log/track HTTP/1.1\r\nhost: h\r\ncontent-length: -1\r\n\r\n"
@@ -225,7 +206,6 @@ import Testing
 
     @Test("Refusals are counted by route, status and code")
     func counted() throws {
-        let end = try DeviceListener()
         _ = try end.client.post("/logs/x", "no".utf8)
         _ = try end.client.post("/logs/x", #"{"a":1}"#.utf8)
         #expect(end.shared.counters.refused.map(\.kind.code) == ["PostBodyInvalid"])

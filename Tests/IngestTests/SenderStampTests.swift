@@ -29,24 +29,25 @@ import Testing
         )
     }
 
-    private func fields(_ logs: EncodedLogs) throws -> [[String]] {
-        try logs.entries().map { $0.fields.map { "\($0.key)=\($0.value)" } }
-    }
-
-    private func tags(_ batch: Batch) -> [String] {
-        batch.stream.trailer.tags.map { "\($0.key)=\($0.value)" }
-    }
-
     /// A way in, and a log of it that calls itself by the names of stamps.
     struct Forgery: Sendable, CustomTestStringConvertible {
-        let path: String
+        let testDescription: String
         let body: String
-        var method = "POST"
-        var type = "application/json"
+        let method: String
+        let type: String
         /// How many fields and tags are removed.
-        var removed = 1
+        let removed: Int
 
-        var testDescription: String { path }
+        init(
+            _ path: String,
+            _ body: String,
+            method: String = "POST",
+            type: String = "application/json",
+            removed: Int = 1
+        ) {
+            (testDescription, self.body) = (path, body)
+            (self.method, self.type, self.removed) = (method, type, removed)
+        }
     }
 
     private static let resource =
@@ -55,41 +56,34 @@ import Testing
     private static let record = #"{"body":{"stringValue":"x"}}"#
 
     private static let forgeries = [
-        Forgery(path: "/logs/app", body: #"{"device_key":"forged","k":"v"}"#),
-        Forgery(path: "/logs/app", body: "{\"k\":1}\n{\"device_key\":\"forged\"}\n"),
-        Forgery(path: "/logs/app", body: #"{"__tag__:device_key":"forged","k":"v"}"#),
-        Forgery(path: "/logs/app", body: #"{"device_key":"forged","device_key":"again"}"#),
-        Forgery(path: "/logs/app?format=lines", body: "one\ntwo\n", type: "text/plain", removed: 0),
+        Forgery("/logs/app", #"{"device_key":"forged","k":"v"}"#),
+        Forgery("/logs/app", "{\"k\":1}\n{\"device_key\":\"forged\"}\n"),
+        Forgery("/logs/app", #"{"__tag__:device_key":"forged","k":"v"}"#),
+        Forgery("/logs/app", #"{"device_key":"forged","device_key":"again"}"#),
+        Forgery("/logs/app?format=lines", "one\ntwo\n", type: "text/plain", removed: 0),
         Forgery(
-            path: "/logstores/l-1/track",
-            body:
-                #"{"__logs__":[{"device_key":"forged"}],"__tags__":{"device_key":"forged","a":"b"}}"#,
+            "/logstores/l-1/track",
+            #"{"__logs__":[{"device_key":"forged"}],"__tags__":{"device_key":"forged","a":"b"}}"#,
             removed: 2
         ),
+        Forgery("/logstores/l-1/track?APIVersion=0.6.0&device_key=forged&k=v", "", method: "GET"),
         Forgery(
-            path: "/logstores/l-1/track?APIVersion=0.6.0&device_key=forged&k=v",
-            body: "",
-            method: "GET"
-        ),
-        Forgery(
-            path: "/v1/logs",
-            body:
-                #"{"resourceLogs":[{"resource":\#(resource),"scopeLogs":[{"logRecords":[\#(record)]}]}]}"#,
+            "/v1/logs",
+            #"{"resourceLogs":[{"resource":\#(resource),"scopeLogs":[{"logRecords":[\#(record)]}]}]}"#,
             removed: 0
         ),
         Forgery(
-            path: "/loki/api/v1/push",
-            body:
-                #"{"streams":[{"stream":{"app":"a","device_key":"forged"},"values":[["1700000000000000000","x",{"device_key":"forged"}]]}]}"#,
+            "/loki/api/v1/push",
+            #"{"streams":[{"stream":{"app":"a","device_key":"forged"},"values":[["1700000000000000000","x",{"device_key":"forged"}]]}]}"#,
             removed: 2
         ),
         Forgery(
-            path: "/services/collector/event",
-            body: #"{"event":{"device_key":"forged"},"fields":{"f":1}}"#
+            "/services/collector/event",
+            #"{"event":{"device_key":"forged"},"fields":{"f":1}}"#
         ),
         Forgery(
-            path: "/_bulk",
-            body: "{\"create\":{\"_index\":\"web\"}}\n{\"device_key\":\"forged\"}\n",
+            "/_bulk",
+            "{\"create\":{\"_index\":\"web\"}}\n{\"device_key\":\"forged\"}\n",
             type: "application/x-ndjson"
         ),
     ]
@@ -99,15 +93,15 @@ import Testing
         let end = try end("{ key: device_key }")
         let answer = try end.client.send(
             forgery.method,
-            forgery.path,
+            forgery.testDescription,
             Array(forgery.body.utf8),
             ["x-sluice-key": Self.key, "content-type": forgery.type]
         )
         #expect((200...204).contains(answer.status), "\(answer.text)")
         #expect(!end.queue.stored.isEmpty)
         for batch in end.queue.stored {
-            #expect(!tags(batch).contains { $0.contains("device_key") })
-            for log in try fields(batch.logs) {
+            #expect(!batch.tags.contains { $0.contains("device_key") })
+            for log in try batch.logs.fields() {
                 #expect(log.filter { $0.contains("device_key") } == ["device_key=phone"], "\(log)")
                 #expect(!log.contains { $0.contains("forged") || $0.contains("again") })
             }
@@ -135,12 +129,12 @@ import Testing
         let batch = try #require(end.queue.stored.first)
         let stamp = ["device_key=phone", "receipt=\(receipt)"]
         #expect(
-            try fields(batch.logs) == [stamp + ["k=v", "l="], stamp + ["k=w"], stamp]
+            try batch.logs.fields() == [stamp + ["k=v", "l="], stamp + ["k=w"], stamp]
         )
         #expect(try batch.entries().map(\.time.nanoseconds) == [7, 0, 0])
         // What can never be delivered tells who sent it, and a replay takes it as it is.
-        #expect(try fields(batch.dead[0].logs) == [stamp])
-        #expect(tags(batch) == ["a=b", "env=prod"])
+        #expect(try batch.dead[0].logs.fields() == [stamp])
+        #expect(batch.tags == ["a=b", "env=prod"])
         #expect(end.shared.counters.content[.claimsRemoved] == 3)
     }
 
@@ -153,7 +147,7 @@ import Testing
             #expect(answer.status == 200)
             let batch = try #require(end.queue.stored.last)
             #expect(
-                try fields(batch.logs) == [["__client_ip__=127.0.0.1", "k=phone", "v=\(text)"]]
+                try batch.logs.fields() == [["__client_ip__=127.0.0.1", "k=phone", "v=\(text)"]]
             )
         }
     }
@@ -165,8 +159,8 @@ import Testing
             #"{"__logs__":[{"k":"v","who":"f","__tag__:who":"f"}],"__tags__":{"who":"f","os":"17"}}"#
         #expect(try end.client.post("/logstores/l-1/track", body.utf8, Self.shown).status == 200)
         let batch = try #require(end.queue.stored.first)
-        #expect(tags(batch) == ["env=prod", "who=phone"])
-        #expect(try fields(batch.logs) == [["__tag__:os=17", "k=v"]])
+        #expect(batch.tags == ["env=prod", "who=phone"])
+        #expect(try batch.logs.fields() == [["__tag__:os=17", "k=v"]])
     }
 
     @Test("Where nothing was verified, the name stays empty: the gateway's word or none")
@@ -176,7 +170,7 @@ import Testing
         )
         let body = #"{"who":"me","sub":"me","cert":"me","k":"v"}"#
         #expect(try end.client.post("/logs/app", body.utf8).status == 200)
-        #expect(try fields(try #require(end.queue.stored.first).logs) == [["k=v"]])
+        #expect(try #require(end.queue.stored.first).logs.fields() == [["k=v"]])
         #expect(end.shared.counters.content[.claimsRemoved] == 3)
     }
 
@@ -184,7 +178,7 @@ import Testing
     func none() throws {
         let end = try DeviceListener(DeviceListener.destination("topic: x"))
         #expect(try end.client.post("/logs/app", #"{"device_key":"own"}"#.utf8).status == 200)
-        #expect(try fields(try #require(end.queue.stored.first).logs) == [["device_key=own"]])
+        #expect(try #require(end.queue.stored.first).logs.fields() == [["device_key=own"]])
         #expect(end.shared.counters.content[.claimsRemoved] == 0)
     }
 
@@ -196,7 +190,7 @@ import Testing
             client.source = source
             let fields: KeyValuePairs = ["x-sluice-key": Self.key, "x-forwarded-for": forwarded]
             #expect(try client.post("/logs/app", #"{"ip":"6.6.6.6"}"#.utf8, fields).status == 200)
-            return try self.fields(try #require(end.queue.stored.last).logs)[0]
+            return try #require(end.queue.stored.last).logs.fields()[0]
         }
         #expect(try stamped("6.6.6.6, ::ffff:192.0.2.1") == ["ip=192.0.2.1"])
         #expect(try stamped("2001:db8::7") == ["ip=2001:db8::7"])
@@ -227,7 +221,7 @@ import Testing
         ] {
             let shown: KeyValuePairs = ["authorization": "Bearer \(token(claims))"]
             #expect(try end.client.post("/logs/app", #"{"sub":"me"}"#.utf8, shown).status == 200)
-            #expect(Set(try fields(try #require(end.queue.stored.last).logs)[0]) == Set(expected))
+            #expect(Set(try #require(end.queue.stored.last).logs.fields()[0]) == Set(expected))
         }
         var peer = PeerAddress(host: "192.0.2.1", port: 1)
         peer.clientNames = ["dns:phone-17.example.com", "dns:other"]
@@ -256,7 +250,7 @@ import Testing
         #expect(identities.count == 2)
         #expect(identities[0].digest == identities[1].digest)
         #expect(identities[0].receipt == Array((first["x-log-requestid"] ?? "").utf8))
-        let receipts = try end.queue.stored.map { try self.fields($0.logs)[0][1] }
+        let receipts = try end.queue.stored.map { try $0.logs.fields()[0][1] }
         #expect(receipts.first == "receipt=\(first["x-log-requestid"] ?? "")")
     }
 
@@ -271,7 +265,7 @@ import Testing
         #expect(batch.logs.count == 300_000)
         #expect(batch.logs.bytes.count < 300_000 * 16)
         #expect(
-            tags(batch) == [
+            batch.tags == [
                 "env=prod", "ip=127.0.0.1", "who=phone",
                 "receipt=\(answer["x-log-requestid"] ?? "")",
             ]

@@ -8,17 +8,20 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct TrackingTests {
+    private let end: DeviceListener
+
+    init() throws { end = try DeviceListener() }
+
     private static let track = "/logstores/app-log/track"
 
     private func fields(_ end: DeviceListener) throws -> [String] {
         let entries = try #require(end.queue.stored.last).entries()
         #expect(entries.count == 1)
-        return entries[0].fields.map { "\($0.key)=\($0.value)" }
+        return entries[0].texts
     }
 
     @Test("A GET stores the log in its query", arguments: ["", ".gif"])
     func query(form: String) throws {
-        let end = try DeviceListener()
         let time = UInt32(WallTime.now.seconds - 60)
         let answer = try end.client.get(
             Self.track + form + "?APIVersion=0.6.0&__topic__=t&__source__=page&__time__=\(time)"
@@ -43,7 +46,6 @@ import Testing
 
     @Test("A picture is one of 43 bytes, also of the pixel that tells the browser")
     func picture() throws {
-        let end = try DeviceListener()
         for form in [".gif", "_ua.gif"] {
             let answer = try end.client.get(
                 Self.track + form + "?APIVersion=0.6.0&k=v&__userAgent__=mine",
@@ -65,7 +67,6 @@ import Testing
 
     @Test("A pixel that tells the browser needs no more than that")
     func browserOnly() throws {
-        let end = try DeviceListener()
         let path = Self.track + "_ua.gif?APIVersion=0.6.0"
         #expect(try end.client.get(path, ["user-agent": "b"]).status == 200)
         #expect(try fields(end) == ["__userAgent__=b"])
@@ -74,7 +75,6 @@ import Testing
 
     @Test("Asking for the head stores nothing", arguments: ["", ".gif", "_ua.gif"])
     func head(form: String) throws {
-        let end = try DeviceListener()
         let answer = try end.client.send("HEAD", Self.track + form + "?APIVersion=0.6.0&k=v")
         #expect(answer.status == 200)
         #expect(answer.body.isEmpty)
@@ -83,7 +83,6 @@ import Testing
 
     @Test("Each GET is a log of its own, whatever key a client puts on it")
     func keys() throws {
-        let end = try DeviceListener()
         for value in ["1", "2"] {
             let answer = try end.client.get(
                 Self.track + "?k=\(value)",
@@ -116,7 +115,6 @@ import Testing
         ]
     )
     func contentTypes(contentType: String?) throws {
-        let end = try DeviceListener()
         let time = UInt32(WallTime.now.seconds - 60)
         // As the SDKs for browsers and phones write it, and times as text, too.
         for time in ["\(time)", "\"\(time)\""] {
@@ -137,7 +135,6 @@ import Testing
 
     @Test("An SDK for iOS that does not compress sends protobuf, as a form, and is known again")
     func protobuf() throws {
-        let end = try DeviceListener()
         var logs = EncodedLogs()
         let time = LogTime(seconds: UInt32(WallTime.now.seconds - 60))
         // A log of 123 bytes begins as JSON does: a line feed, and a brace.

@@ -24,13 +24,9 @@ import Testing
 
     private func end(accept: String = "[key, sls]") throws -> DeviceListener {
         try DeviceListener(
-            """
-            devices:
-              keys:
-                - { name: sdk, id: LTAIgateway1, key: \(Self.secret), accept: \(accept), destinations: [app] }
-                - { name: plain, key: plain-0123456789abcdef }
-            \(DeviceListener.twoDestinations)
-            """
+            keys:
+                "{ name: sdk, id: LTAIgateway1, key: \(Self.secret), accept: \(accept), destinations: [app] }",
+            "{ name: plain, key: plain-0123456789abcdef }"
         )
     }
 

@@ -22,11 +22,7 @@ import Testing
         limits: (inout LimitSettings) -> Void = { _ in }
     ) throws -> DeviceListener {
         try DeviceListener(
-            """
-            devices:
-              keys: [{ name: phone, key: \(Self.key), \(budgets) }]
-            \(DeviceListener.twoDestinations)
-            """,
+            keys: "{ name: phone, key: \(Self.key), \(budgets) }",
             clock: clock,
             limits: limits
         )

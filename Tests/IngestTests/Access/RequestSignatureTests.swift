@@ -35,15 +35,6 @@ import Testing
         .made(line, [("x-sluice-signature", text), ("host", "any")], at: time)
     }
 
-    private func problem(_ keys: DeviceKeys, _ head: RequestHead) -> AccessProblem? {
-        do throws(AccessProblem) {
-            _ = try keys.proven(head)
-            return nil
-        } catch {
-            return error
-        }
-    }
-
     @Test("What openssl signed is the key's, and asks for its body")
     func vector() throws {
         let proven = try #require(try keys().proven(head()))

@@ -166,15 +166,6 @@ import Testing
         ),
     ]
 
-    private func problem(_ keys: DeviceKeys, _ head: RequestHead) -> AccessProblem? {
-        do throws(AccessProblem) {
-            _ = try keys.proven(head)
-            return nil
-        } catch {
-            return error
-        }
-    }
-
     @Test("Each vector is its sender's, and asks for the body that was signed", arguments: vectors)
     func right(vector: Vector) throws {
         let proven = try #require(try vector.keys.proven(vector.head()))
@@ -308,12 +299,12 @@ import Testing
             (BodyProof.md5(Digest.md5([1, 2, 3])), [1, 2, 3]),
             (.sha256(Digest.sha256([])), []),
         ] as [(BodyProof, [UInt8])] {
-            #expect(problem(proof, body) == nil)
-            #expect(problem(proof, body + [4]) == .wrongBody)
+            #expect(mismatch(proof, body) == nil)
+            #expect(mismatch(proof, body + [4]) == .wrongBody)
         }
     }
 
-    private func problem(_ proof: BodyProof, _ body: [UInt8]) -> AccessProblem? {
+    private func mismatch(_ proof: BodyProof, _ body: [UInt8]) -> AccessProblem? {
         body.withUnsafeBytes { bytes in
             do throws(AccessProblem) {
                 try proof.check(bytes)

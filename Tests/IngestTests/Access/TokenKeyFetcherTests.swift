@@ -157,42 +157,26 @@ import Tokens
     @Test(
         "Mistakes are told with key and remedy",
         arguments: [
+            ("RS256", "{keys_url: 'http://a/b'}", "keys[0].keys_url: is not an https"),
+            ("RS256", "{keys_url: 'https://u@a/b'}", "keys[0].keys_url: is not an"),
+            ("HS256", "{keys_url: 'https://a/b'}", "keys[0].keys_url: is of no use"),
+            ("RS256", "{keys_url: 'https://a/', kid: a}", "keys[0].kid: is of no"),
+            ("RS256", "{keys_url: 'https://[::1]/'}", "keys[0].name: is missing"),
             (
-                "algorithm: RS256, keys: [{keys_url: \"http://a/b\"}]",
-                "keys[0].keys_url: is not an https"
-            ),
-            (
-                "algorithm: RS256, keys: [{keys_url: \"https://u@a/b\"}]",
-                "keys[0].keys_url: is not an"
-            ),
-            (
-                "algorithm: HS256, keys: [{keys_url: \"https://a/b\"}]",
-                "keys[0].keys_url: is of no use"
-            ),
-            (
-                "algorithm: RS256, keys: [{keys_url: \"https://a/\", kid: a}]",
-                "keys[0].kid: is of no"
-            ),
-            (
-                "algorithm: RS256, keys: [{keys_url: \"https://[::1]/\"}]",
-                "keys[0].name: is missing"
-            ),
-            (
-                "algorithm: RS256, keys: [{keys_url: \"https://a/\"}, {keys_url: \"https://a/b\"}]",
+                "RS256", "{keys_url: 'https://a/'}, {keys_url: 'https://a/b'}",
                 "keys[1].name: a is in the list already"
             ),
             (
-                "algorithm: RS256, keys: [{keys_url: \"https://a/\", ca_file: /none}]",
+                "RS256", "{keys_url: 'https://a/', ca_file: /none}",
                 "keys[0].ca_file: /none cannot be read"
             ),
-            (
-                "algorithm: RS256, keys: [{keys_url: \"https://a/\", refresh: 1s}]",
-                "refresh: 1s is not"
-            ),
+            ("RS256", "{keys_url: 'https://a/', refresh: 1s}", "refresh: 1s is not"),
         ]
     )
-    func mistakes(text: String, problem: String) {
-        let error = #expect(throws: ConfigurationProblems.self) { _ = try jwt(text) }
+    func mistakes(algorithm: String, keys: String, problem: String) {
+        let error = #expect(throws: ConfigurationProblems.self) {
+            _ = try jwt("algorithm: \(algorithm), keys: [\(keys)]")
+        }
         #expect(error?.description.contains(problem) == true, "\(String(describing: error))")
     }
 }

@@ -1,3 +1,4 @@
+import Configuration
 import HTTP
 import Logs
 import Queue
@@ -9,12 +10,6 @@ import Testing
 @testable import Ingest
 
 @Suite(.timeLimit(.minutes(1))) struct FilteredLogTests {
-    private func fields(_ batch: Batch) throws -> [String] {
-        try batch.entries().map { log in
-            log.fields.map { "\($0.key)=\($0.value)" }.joined(separator: " ")
-        }
-    }
-
     @Test("What filters drop counts in the answer, and is not stored")
     func dropped() throws {
         let end = try RouteTests.listener(
@@ -28,7 +23,7 @@ import Testing
             #"[{"level":"debug"},{"level":"info"},{"level":"debug"}]"#.utf8
         )
         #expect(some.status == 200 && some.text.contains(#""count":3"#), "\(some.text)")
-        #expect(try end.queue.stored.map { try fields($0) } == [["level=info"]])
+        #expect(try end.queue.stored.map { try $0.lines() } == [["level=info"]])
         let none = try end.client.post("/logs/x.y", #"{"level":"debug"}"#.utf8)
         #expect(none.status == 200 && none.text.contains(#""count":1"#), "\(none.text)")
         #expect(none["x-log-requestid"]?.utf8.count == 24)
@@ -74,7 +69,7 @@ import Testing
         #expect(try end.client.post("/logs/pv.x", body.utf8).status == 200)
         let batch = try #require(end.queue.stored.first)
         #expect(batch.stream.trailer.topic == "#")
-        #expect(try fields(batch) == ["user=#"])
+        #expect(try batch.lines() == ["user=#"])
     }
 
     @Test("Logs with changed tags: the suite of Puree for iOS")
@@ -96,13 +91,13 @@ import Testing
             #expect(answer.status == 200)
         }
         #expect(end.queue.stored.map(\.stream.destination) == ["archive", "archive", "archive"])
-        #expect(try end.queue.stored.flatMap { try fields($0) } == ["n=0", "n=1", "n=3"])
+        #expect(try end.queue.stored.flatMap { try $0.lines() } == ["n=0", "n=1", "n=3"])
         let tags = ["filter.append", "filter.append.xxx", "debug", "filter.append.yyy"]
         for tag in tags {
             let answer = try end.client.post("/logs/\(tag)", #"{"a":1}"#.utf8)
             #expect(answer.status == 200)
         }
-        let appended = try end.queue.stored.dropFirst(3).flatMap { try fields($0) }
+        let appended = try end.queue.stored.dropFirst(3).flatMap { try $0.lines() }
         #expect(appended == ["a=1 ext=", "a=1 ext=xxx", "a=1 ext=yyy"])
     }
 
@@ -116,7 +111,7 @@ import Testing
         end.shared.routes.replace(other.shared.routes.value)
         #expect(try end.client.post("/logs/pages", #"{"a":1,"b":2}"#.utf8).status == 200)
         #expect(end.queue.stored.map(\.stream.destination) == ["archive", "any"])
-        #expect(try end.queue.stored.map { try fields($0) } == [["a=1"], ["b=2"]])
+        #expect(try end.queue.stored.map { try $0.lines() } == [["a=1"], ["b=2"]])
     }
 
     @Test("A full destination is refused before the body, unless a filter decides")
@@ -167,5 +162,135 @@ import Testing
         let answer = connection.rest()
         #expect(answer.hasPrefix("HTTP/1.1 503 "), "\(answer)")
         #expect(end.queue.tally == IntakeTally())
+    }
+
+    @Test("What split adds counts as received, and the ledger closes")
+    func ledger() throws {
+        let end = try RouteTests.listener(
+            """
+            filters:
+              - steps:
+                  - split: { field: items, as: item }
+                  - { drop: true, when: { field: item, is: "2" } }
+            """
+        )
+        let answer = try end.client.post("/logs/xyz", #"[{"items":[1,2,3]},{"a":1}]"#.utf8)
+        #expect(answer.status == 200 && answer.text.contains(#""count":2"#), "\(answer.text)")
+        #expect(try end.queue.stored.map { try $0.lines() } == [["item=1", "item=3", "a=1"]])
+        #expect(
+            end.queue.tally == IntakeTally(received: 4, filtered: 1, routed: 3, copies: 3)
+        )
+        #expect(end.queue.tally.isClosed)
+    }
+
+    @Test("A topic of a log's own makes a stream of its own, and passes the redactions")
+    func topics() throws {
+        let end = try DeviceListener(
+            """
+            filters:
+              - steps:
+                  - { topic: "{{field:screen}}", when: { field: screen, exists: true } }
+                  - { source: "{{client_ip}}", when: { field: screen, exists: true } }
+                  - redact: { fields: [__topic__], pattern: email, with: "#" }
+            \(DeviceListener.destination(""))
+            """
+        )
+        let body = #"[{"screen":"home"},{"n":1},{"screen":"joe@example.com"},{"screen":"home"}]"#
+        #expect(try end.client.post("/logs/xyz?topic=own&source=s", body.utf8).status == 200)
+        let streams = end.queue.stored.map { batch in
+            "\(batch.stream.trailer.topic) \(batch.stream.trailer.source) \(batch.logs.count)"
+        }
+        #expect(streams == ["home 127.0.0.1 2", "own s 1", "# 127.0.0.1 1"])
+    }
+
+    @Test("An SDK's topic can be set for each log")
+    func topicOfSDK() throws {
+        let end = try DeviceListener(
+            """
+            filters: [{ steps: [{ topic: "{{field:screen}}" }] }]
+            \(DeviceListener.destination(""))
+            """
+        )
+        let body = #"{"__topic__":"app","__logs__":[{"screen":"a"},{"screen":"b"}]}"#
+        #expect(try end.client.post(BadRequest.track, body.utf8).status == 200)
+        #expect(end.queue.stored.map(\.stream.trailer.topic) == ["a", "b"])
+    }
+
+    @Test("More topics than a request may make leave the other logs with their own")
+    func manyTopics() throws {
+        let end = try DeviceListener(
+            """
+            filters: [{ name: t, steps: [{ topic: "{{field:n}}" }] }]
+            \(DeviceListener.destination(""))
+            """
+        ) { $0.json.batches = 8 }
+        let logs = (0..<20).map { #"{"n":\#($0)}"# }.joined(separator: ",")
+        #expect(try end.client.post("/logs/xyz", "[\(logs)]".utf8).status == 200)
+        #expect(end.queue.stored.count == 9)
+        #expect(end.queue.stored.reduce(0) { $0 + $1.logs.count } == 20)
+        #expect(end.shared.filters.counts.first?.counts[.failed] == 12)
+    }
+
+    @Test("A step's time is under the destination's rules for late logs, as a device's is")
+    func lateTimes() throws {
+        let end = try DeviceListener(
+            """
+            filters: [{ steps: [{ time: { field: ts, format: "%Y-%m-%d" } }] }]
+            \(DeviceListener.destination("late_logs: dead_letter"))
+            """
+        )
+        let body = #"[{"ts":"2001-01-01"},{"ts":"noon"}]"#
+        #expect(try end.client.post("/logs/xyz", body.utf8).status == 200)
+        let batch = try #require(end.queue.stored.first)
+        #expect(try batch.lines() == ["ts=noon"])
+        #expect(batch.dead.map(\.logs.count) == [1])
+    }
+
+    @Test(
+        "Conditions ask the query, header fields, host, method and path of the request",
+        arguments: [
+            "{ query: app, is: shop }", "{ header: X-App, in: [a, shop] }",
+            "{ host: \"log.*\" }", "{ method: POST }", "{ path: [/x, \"/logs/pv.*\"] }",
+            "{ all: [{ not: { query: none, exists: true } }, { method: [PUT, POST] }] }",
+        ]
+    )
+    func requests(condition: String) throws {
+        let end = try DeviceListener(
+            """
+            filters_headers: [x-app]
+            filters: [{ steps: [{ drop: true, when: \(condition) }] }]
+            \(DeviceListener.twoDestinations)
+            """
+        )
+        let fields: KeyValuePairs = ["host": "Log.example.com:8080", "x-app": "shop"]
+        let path = "/logs/pv.home?_=1&app=sh%6Fp"
+        #expect(try end.client.post(path, #"{"a":1}"#.utf8, fields).status == 200)
+        #expect(end.queue.stored.isEmpty)
+        #expect(end.shared.counters.content[.filtered] == 1)
+    }
+
+    @Test(
+        "The request in a question of the tester is what conditions ask",
+        arguments: [
+            ("POST /logs/x?app=a%20b\nX-App: shop\nhost: h:1", "app", "x-app", "h", "a b", "shop"),
+            ("GET /?app", "app", "none", nil, "", nil), ("GET /x?a=1", "app", "app", nil, nil, nil),
+        ] as [(String, String, String, String?, String?, String?)]
+    )
+    func asked(
+        text: String,
+        query: String,
+        header: String,
+        host: String?,
+        parameter: String?,
+        value: String?
+    ) throws {
+        let request = try #require(AskedRequest(text))
+        func shown(_ bytes: [UInt8]?) -> String? {
+            bytes.map { String(decoding: $0, as: UTF8.self) }
+        }
+        #expect(shown(request.text(of: .host)) == host)
+        #expect(shown(request.text(of: .query(query))) == parameter)
+        #expect(shown(request.text(of: .header(header))) == value)
+        #expect(AskedRequest("POST") == nil && AskedRequest("") == nil)
     }
 }

@@ -105,7 +105,7 @@ import Testing
                 #expect(place.topic ?? "" == batch.stream.trailer.topic)
                 for entry in try batch.entries() where place.outcome == .stored {
                     let fields = log.fields.map { "\($0.name)=\($0.value)" }
-                    let expected = entry.fields.map { "\($0.key)=\($0.value)" }
+                    let expected = entry.texts
                     #expect(
                         fields.filter { !$0.hasPrefix("from=") }
                             == expected.filter { !$0.hasPrefix("from=") },

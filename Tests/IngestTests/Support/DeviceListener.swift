@@ -46,6 +46,16 @@ final class DeviceListener: Sendable {
         self.server = try HTTPServer(server) { DeviceHandler(given) }
     }
 
+    /// Two destinations behind keys, each written as in `devices.keys`.
+    convenience init(
+        keys: String...,
+        clock: ManualClock? = nil,
+        limits: (inout LimitSettings) -> Void = { _ in }
+    ) throws {
+        let devices = "devices: { keys: [\(keys.joined(separator: ", "))] }\n"
+        try self.init(devices + Self.twoDestinations, clock: clock, limits: limits)
+    }
+
     deinit { server.stop(within: .zero) }
 
     var client: TestClient { TestClient(address: server.address) }

@@ -8,6 +8,9 @@ extension Batch {
     /// The fields of each log as `name=value`.
     func fields() throws -> [[String]] { try logs.fields() }
 
+    /// The fields of each log in one text.
+    func lines() throws -> [String] { try fields().map { $0.joined(separator: " ") } }
+
     /// The stream's tags as `name=value`.
     var tags: [String] { stream.trailer.tags.map { "\($0.key)=\($0.value)" } }
 }

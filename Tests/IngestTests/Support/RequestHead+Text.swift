@@ -45,3 +45,13 @@ extension DeviceKeys {
         return DeviceKeys(settings, bodyBytesMax: 1 << 20, nonces: NonceMemory())
     }
 }
+
+/// Why the keys do not know the sender; nil: they do.
+func problem(_ keys: DeviceKeys, _ head: RequestHead) -> AccessProblem? {
+    do throws(AccessProblem) {
+        _ = try keys.proven(head)
+        return nil
+    } catch {
+        return error
+    }
+}
