@@ -13,7 +13,7 @@ struct BadRequest: Sendable, CustomTestStringConvertible {
     let code: String
     let reason: String
 
-    /// `request` is `POST /logs/x`, `answer` is `404 PathNotExist`. Only GET has no body by default.
+    /// `request` is `POST /logs/x`, `answer` is `404 PathNotExist`. A GET has no body by default.
     init(
         _ name: String,
         _ request: String,

@@ -48,11 +48,12 @@ final class DeviceListener: Sendable {
 
     /// Two destinations behind keys, each written as in `devices.keys`.
     convenience init(
-        keys: String...,
+        keys first: String,
+        _ others: String...,
         clock: ManualClock? = nil,
         limits: (inout LimitSettings) -> Void = { _ in }
     ) throws {
-        let devices = "devices: { keys: [\(keys.joined(separator: ", "))] }\n"
+        let devices = "devices: { keys: [\(([first] + others).joined(separator: ", "))] }\n"
         try self.init(devices + Self.twoDestinations, clock: clock, limits: limits)
     }
 
