@@ -74,7 +74,7 @@ extension DeviceHandler {
         // Without a viewer, which is the usual case, the batches are not kept.
         let shown = shared.tail.flatMap { $0.isWatched ? ($0, batches) : nil }
         let (intake, queue, refused) = (shared.intake, shared.queue, shared.refusedRequests)
-        // A filter redacts, so a refusal is noted without what may be part of a log.
+        // A filter redacts, so a refusal is kept without what may be part of a log.
         let hidesLogs = tables.routing.redacts
         let counts = dispatched.counts
         // A capture must have its record before the queue tells what became of the logs, which
@@ -102,7 +102,7 @@ extension DeviceHandler {
                     queue.admission(forDestination: $0) == .destinationFull
                 }
                 let refusal = Refusal(admission, of: destinations.isEmpty ? destination : full)
-                queued.refuse(refusal, notedIn: refused, hidesLogs: hidesLogs)
+                queued.refuse(refusal, keptIn: refused, hidesLogs: hidesLogs)
             }
         }
     }
@@ -137,9 +137,9 @@ struct QueuedRequest: Sendable {
         send(Acceptance(receipt: receipt, logs: logs), .repeated(receipt: receipt))
     }
 
-    func refuse(_ refusal: Refusal, notedIn noted: RefusedRequests, hidesLogs: Bool) {
+    func refuse(_ refusal: Refusal, keptIn kept: RefusedRequests, hidesLogs: Bool) {
         let response = answers.refused(refusal, .logs(request.dialect), readers)
-        noted.note(
+        kept.keep(
             request.head,
             refusal,
             as: response.status,

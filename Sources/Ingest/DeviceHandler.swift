@@ -102,7 +102,7 @@ package final class DeviceHandler: RequestHandler {
         return draft?.isWanted == true ? draft : nil
     }
 
-    /// Answers a refused request, and notes it, also in captures that want it.
+    /// Answers a refused request, and keeps it, also in captures that want it.
     private func refused(
         _ refusal: Refusal,
         _ route: DeviceRoute,
@@ -112,7 +112,7 @@ package final class DeviceHandler: RequestHandler {
     ) -> Response {
         let response = answers.refused(refusal, route, tables.crossOrigin(head))
         let address = head?.clientAddress(behind: tables.access.proxies)?.description
-        shared.refusedRequests.note(
+        shared.refusedRequests.keep(
             head,
             refusal,
             as: response.status,

@@ -84,27 +84,18 @@ struct SenderFacts {
     }
 
     private func encoded(_ stamps: SenderStamps) -> EncodedStamps {
-        var fields: [(key: String, value: String)] = []
-        var tags: [(key: String, value: String)] = []
-        var all: [(key: String, value: String)] = []
-        for label in stamps.labels {
-            guard let value = value(of: label.fact) else { continue }
-            if label.isTag {
-                tags.append((label.name, value))
-            } else {
-                fields.append((label.name, value))
-            }
-            all.append((label.name, value))
+        let known = stamps.labels.compactMap { label in
+            value(of: label.fact).map { (isTag: label.isTag, field: (key: label.name, value: $0)) }
         }
         let names = stamps.labels.map(\.name)
         // The names of tags that became fields.
         let withheld = names + names.map { FieldName.ofTag($0) }
         return EncodedStamps(
             names: names.map { Array($0.utf8) },
-            fields: AddedFields(fields, replacing: withheld),
-            tags: tags,
+            fields: AddedFields(known.filter { !$0.isTag }.map(\.field), replacing: withheld),
+            tags: known.filter(\.isTag).map(\.field),
             noFields: AddedFields([], replacing: withheld),
-            all: all
+            all: known.map(\.field)
         )
     }
 }

@@ -65,7 +65,7 @@ package final class RefusedRequests: Sendable {
 
     /// Keeps what may be kept of a refused request. `hidesLogs`: a filter redacts, so nothing is
     /// kept that may be part of a log.
-    func note(
+    func keep(
         _ head: RequestHead?,
         _ refusal: Refusal,
         as status: Int,

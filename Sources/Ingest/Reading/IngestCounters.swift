@@ -115,14 +115,14 @@ package final class IngestCounters: Sendable {
         refusals.withLock { $0[kind, default: 0] += 1 }
     }
 
-    package var accepted: [Accepted] { DeviceLabel.ofLogs.map(accepted) }
-
-    private func accepted(_ label: DeviceLabel) -> Accepted {
-        Accepted(
-            route: label.name,
-            counts: routes[label.rawValue].counts,
-            acknowledgements: acknowledgements[label.rawValue].histogram
-        )
+    package var accepted: [Accepted] {
+        DeviceLabel.ofLogs.map { label in
+            Accepted(
+                route: label.name,
+                counts: routes[label.rawValue].counts,
+                acknowledgements: acknowledgements[label.rawValue].histogram
+            )
+        }
     }
 
     /// Leaves out the routes of dialects that are switched off, unless they have counts.

@@ -86,7 +86,7 @@ package final class FilterTrace {
     func add(
         _ effect: Effect,
         _ step: Int,
-        of place: FilterPlace,
+        of place: MatchedFilter,
         _ draft: LogDraft,
         labels: NewLabels = .none
     ) {

@@ -13,56 +13,41 @@ struct JSONMembers {
     private static let depthMax = 64
 
     private let text: UnsafeBufferPointer<UInt8>
+    private let isArray: Bool
     private var place = 0
     private var isFirst = true
     /// True when another member must follow.
     private var hasComma = false
 
-    /// Enters the object.
-    init?(_ text: UnsafeBufferPointer<UInt8>) {
-        self.text = text
-        guard take("{") else { return nil }
-    }
-
-    /// Enters the array, for `nextElement`.
-    init?(array text: UnsafeBufferPointer<UInt8>) {
-        self.text = text
-        guard take("[") else { return nil }
-    }
-
-    enum NextElement {
-        case element(Text)
-        case end, broken
-    }
-
-    mutating func nextElement() -> NextElement {
-        if take("]") { return hasComma || !skipToEnd() ? .broken : .end }
-        guard isFirst || hasComma, let value = value() else { return .broken }
-        isFirst = false
-        hasComma = take(",")
-        return .element(value)
+    /// Enters the object, or the array.
+    init?(_ text: UnsafeBufferPointer<UInt8>, isArray: Bool = false) {
+        (self.text, self.isArray) = (text, isArray)
+        guard take(isArray ? "[" : "{") else { return nil }
     }
 
     enum Next {
+        /// An element has no name.
         case member(name: Text, value: Text)
-        /// The object is closed, and nothing follows.
+        /// The object or array is closed, and nothing follows.
         case end
         case broken
     }
 
     mutating func next() -> Next {
-        if take("}") { return hasComma || !skipToEnd() ? .broken : .end }
-        guard isFirst || hasComma, let name = string(), take(":"), let value = value() else {
-            return .broken
+        if take(isArray ? "]" : "}") {
+            skipSpace()
+            return hasComma || place < text.count ? .broken : .end
         }
+        guard isFirst || hasComma else { return .broken }
+        var name = Text(range: place..<place)
+        if !isArray {
+            guard let found = string(), take(":") else { return .broken }
+            name = found
+        }
+        guard let value = value() else { return .broken }
         isFirst = false
         hasComma = take(",")
         return .member(name: name, value: value)
-    }
-
-    private mutating func skipToEnd() -> Bool {
-        skipSpace()
-        return place == text.count
     }
 
     /// A null is empty. Objects and arrays are text.

@@ -223,7 +223,7 @@ package final class LogFilter {
         _ death: inout Death?,
         _ trace: FilterTrace?
     ) -> Outcome? {
-        let place = FilterPlace(tag: point.start, position: point.position)
+        let place = MatchedFilter(tag: point.start, position: point.position)
         let index = point.start.plan.filters[point.position].index
         let steps = program.filters[index].steps
         let changes = draft.changes
@@ -343,7 +343,7 @@ package final class LogFilter {
             guard draft.spend(32 * steps.count) else { return }
             for step in steps where step.coversStreams {
                 guard step.condition?.holds(tag, draft) != false else { continue }
-                let place = FilterPlace(tag: tag, position: position)
+                let place = MatchedFilter(tag: tag, position: position)
                 // A value that cannot be looked at is removed before the step fails.
                 _ = try? runner.perform(step.action, tag, place)
             }

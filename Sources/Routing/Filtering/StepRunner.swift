@@ -1,7 +1,7 @@
 import Logs
 
-/// A filter among those of a tag.
-struct FilterPlace {
+/// A filter that matches a tag, by its position among those that do.
+struct MatchedFilter {
     let tag: TagState
     let position: Int
 }
@@ -48,7 +48,7 @@ final class StepRunner {
     func perform(
         _ action: FilterProgram.Action,
         _ tag: TagState,
-        _ place: FilterPlace
+        _ place: MatchedFilter
     ) throws(StepFailure) -> Result {
         guard draft.spend(64 + 4 * draft.fieldCount + action.work(draft)) else { throw .outOfWork }
         let written = draft.textStart
@@ -150,7 +150,7 @@ final class StepRunner {
     private func text(
         _ template: CompiledTemplate,
         _ tag: TagState,
-        _ place: FilterPlace
+        _ place: MatchedFilter
     ) throws(StepFailure) -> DraftText {
         if let constant = template.constant { return constant }
         let start = draft.textStart
@@ -175,7 +175,7 @@ final class StepRunner {
     private func retag(
         _ template: CompiledTemplate,
         _ tag: TagState,
-        _ place: FilterPlace
+        _ place: MatchedFilter
     ) throws(StepFailure) -> Result {
         let new = draft.bytes(try text(template, tag, place))
         guard 1...Self.tagBytesMax ~= new.count, !new.contains(where: { $0 < 0x20 || $0 == 0x7F })
@@ -191,7 +191,7 @@ final class StepRunner {
     private func label(
         _ template: CompiledTemplate,
         _ tag: TagState,
-        _ place: FilterPlace,
+        _ place: MatchedFilter,
         _ bytesMax: Int
     ) throws(StepFailure) -> [UInt8] {
         let text = try text(template, tag, place)

@@ -179,8 +179,8 @@ extension FilterProgram.Splitter {
         let common = draft.encodedBytes + name.text.count + Self.framingBytes
         guard count * common + value.count <= bytesMax else { throw .tooMuchSplit }
         var pieces = EncodedLogs()
-        guard var elements = JSONMembers(array: text) else { throw .notArray }
-        while case .element(let element) = elements.nextElement() {
+        guard var elements = JSONMembers(text, isArray: true) else { throw .notArray }
+        while case .member(_, let element) = elements.next() {
             let start = draft.textStart
             defer { draft.dropText(from: start) }
             try draft.set(name, try draft.unescaped(element, of: value, text))
@@ -194,11 +194,11 @@ extension FilterProgram.Splitter {
 
     /// Checks the whole array before anything is written.
     private func count(_ text: UnsafeBufferPointer<UInt8>) throws(StepFailure) -> Int {
-        guard var elements = JSONMembers(array: text) else { throw .notArray }
+        guard var elements = JSONMembers(text, isArray: true) else { throw .notArray }
         var count = 0
         while true {
-            switch elements.nextElement() {
-            case .element:
+            switch elements.next() {
+            case .member:
                 count += 1
                 guard count <= most else { throw .tooManyElements(most: most) }
             case .end: return count
