@@ -26,7 +26,6 @@ package enum DeviceLabel: Int, CaseIterable, Sendable {
     static let ofLogs: [DeviceLabel] = [.logs, .track, .putlogs, .otlp, .splunk, .elastic, .loki]
 }
 
-/// The methods of a path.
 struct DeviceMethods: Sendable {
     let all: [RequestHead.Method]
     /// For `Allow`, and for its counterpart in CORS.

@@ -81,7 +81,6 @@ package struct Refusal: Error, Equatable, Sendable {
     package var reason: String { problem.message }
 }
 
-/// The form of an error.
 enum ErrorShape {
     /// SLS's own JSON, at most 255 bytes: the iOS SDK copies the body into a buffer of 256.
     case sls

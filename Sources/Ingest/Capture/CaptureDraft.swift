@@ -15,12 +15,10 @@ import System
 ///
 /// `@unchecked Sendable`: one thread at a time uses it, the handler's and then the queue's.
 final class CaptureDraft: @unchecked Sendable {
-    /// What is kept of an answer.
     private static let answerBytesMax = 4 << 10
     /// What is followed of the logs' way through filters.
     private static let traceBytesMax = 256 << 10
 
-    /// How the request ended.
     enum End: Sendable {
         case nothingToStore
         case stored(receipt: String)

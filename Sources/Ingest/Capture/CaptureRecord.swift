@@ -46,15 +46,12 @@ package struct CaptureRecord: Sendable {
         /// How much of the log as it came is kept. Only a whole log can be sent again.
         package enum Fidelity: Sendable {
             case whole
-            /// Secrets are masked.
             case masked
-            /// A long value is cut.
             case cut
             /// It could not be read, and became a dead letter as the text that came.
             case unreadable
         }
 
-        /// Its group in the record.
         let group: Int
         let time: LogTime
         package let extent: Fidelity

@@ -46,10 +46,8 @@ package final class CaptureSession: Sendable {
     package let id: String
     package let filter: CaptureFilter
     package let limits: Limits
-    /// Who started it.
     package let actor: String
     package let started: WallTime
-    /// The bytes of its records.
     let budget: CaptureBudget
     /// What the filter looks for in a body.
     let text: [UInt8]?

@@ -47,7 +47,6 @@ package final class Tail: Sendable {
     /// True while there are viewers. Read for each request.
     var isWatched: Bool { isLooking.load(ordering: .relaxed) }
 
-    /// Shows a stored batch.
     func show(_ batch: Batch) {
         let bytes = Self.weight(batch)
         let waiting = waitingBytes.add(bytes, ordering: .relaxed).newValue

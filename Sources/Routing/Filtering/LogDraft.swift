@@ -195,7 +195,6 @@ final class LogDraft {
         return nil
     }
 
-    /// The value of the field of this name.
     @inline(__always)
     func value(of number: Int) -> DraftText? {
         index(of: number).map { fields[$0].value }

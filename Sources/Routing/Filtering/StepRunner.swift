@@ -27,7 +27,6 @@ final class StepRunner {
     private var groups: [Range<Int>?] = []
     /// SplitMix64.
     private var random = UInt64.random(in: .min ... .max)
-    /// The sender of the present batch.
     var sender = SenderText()
     /// The bytes that the pieces of split logs of the present request may still take.
     var splitRoom = 0
@@ -221,7 +220,6 @@ final class StepRunner {
     }
 }
 
-/// Why a step could not be done.
 enum StepFailure: Error {
     case nameTooLong, valueTooLong, tooManyFields, tooMuchText
     case notJSON, notPairs, noMatch, tooManyParsedFields

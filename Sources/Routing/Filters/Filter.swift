@@ -129,7 +129,6 @@ package struct Sampling: Sendable, Equatable {
 /// Replaces what must not be stored.
 package struct Redaction: Sendable, Equatable {
     package enum What: Sendable, Equatable {
-        /// The whole value.
         case everything
         case known(PersonalData)
         case matches(TextPattern)

@@ -7,7 +7,6 @@ package import Tokens
 /// The issuers whose keys are fetched. An issuer that a reload keeps also keeps its keys and its
 /// thread.
 package final class TokenKeySources: Sendable {
-    /// The state of one issuer.
     package struct Status: Sendable, Equatable {
         package let name: String
         /// The address without the query.
@@ -53,7 +52,6 @@ package final class TokenKeySources: Sendable {
         return keys
     }
 
-    /// Starts fetching.
     package func start(_ journal: Journal) throws(SystemError) {
         let fetchers = state.withLock { state in
             state.journal = journal
