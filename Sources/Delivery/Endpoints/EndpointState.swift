@@ -131,3 +131,124 @@ final class EndpointStates {
         }
     }
 }
+
+/// A gate that several destinations share, as wide as all their places together. Each outlet begins
+/// carefully, so the places are what bounds the gate.
+class SharedGate {
+    var gate: Gate
+    /// Why the gate is closed.
+    var pause: Pause?
+    var waiters = GateWaiters()
+    /// Destinations that go through it.
+    private(set) var users = 0
+    private var places = 0
+
+    /// The waits are those of the first destination that goes through it.
+    init(waits: Backoff) {
+        gate = Gate(Gate.Bounds(most: 1, waits))
+    }
+
+    /// One more destination goes through it, with so many places in flight.
+    func join(places: Int) {
+        users += 1
+        self.places += places
+        gate.widen(to: self.places)
+    }
+
+    /// A destination does not go through it any more.
+    func leave(places: Int) {
+        precondition(users > 0 && self.places >= places, "a destination leaves a gate once")
+        users -= 1
+        self.places -= places
+        gate.widen(to: max(1, self.places))
+    }
+}
+
+/// The gate of a project's quota, shared by all destinations that write to the project: a refusal
+/// that one of them gets slows all of them down, and none has to find the rate for itself.
+///
+/// Only quotas move its gate. A refused credential is a matter of the destination that has it.
+final class ProjectQuota: SharedGate {
+    /// A project is the same by whatever endpoint of its region it is reached.
+    struct Key: Hashable {
+        /// The region where it is known, else the first endpoint.
+        let place: String
+        let project: String
+    }
+
+    let key: Key
+
+    init(_ key: Key, waits: Backoff) {
+        self.key = key
+        super.init(waits: waits)
+    }
+}
+
+/// The quotas of all projects that are written to: destinations of one project share one.
+final class ProjectQuotas {
+    private var byKey: [ProjectQuota.Key: ProjectQuota] = [:]
+
+    var count: Int { byKey.count }
+
+    /// For one more destination with so many places.
+    func quota(for settings: DestinationSettings, places: Int) -> ProjectQuota {
+        let key = settings.quota
+        let quota = byKey[key] ?? ProjectQuota(key, waits: settings.probeWaits)
+        byKey[key] = quota
+        quota.join(places: places)
+        return quota
+    }
+
+    /// A destination writes to another project from now on. What is in flight keeps its quota until
+    /// it ends.
+    func release(_ quota: ProjectQuota, places: Int) {
+        quota.leave(places: places)
+        if quota.users == 0 { byKey[quota.key] = nil }
+    }
+}
+
+// Where a destination is reached, in words that hold for each kind.
+extension DestinationSettings {
+    /// The first is used while it answers, else the next (see `EndpointChoice`).
+    var endpoints: [EndpointKey] {
+        switch target {
+        case .sls(let target): target.endpoints.map { .server($0, proxy: transport.proxy) }
+        case .http(let target): [.server(target.place, proxy: transport.proxy)]
+        case .file(let target): [.here(target.path)]
+        case .stdout: [.here("standard output")]
+        }
+    }
+
+    /// Scheme, host and port of its requests, in the order of the endpoints.
+    package var origins: [String] {
+        switch target {
+        case .sls(let target):
+            target.endpoints.map {
+                "\($0.scheme.rawValue)://\($0.authority(forProject: target.project))"
+            }
+        case .http(let target): [target.place.description]
+        case .file, .stdout: []
+        }
+    }
+
+    /// True when requests go to other endpoints, or by another way.
+    func hasMoved(from old: DestinationSettings) -> Bool { endpoints != old.endpoints }
+
+    /// Destinations that have it in common are slowed down together.
+    var quota: ProjectQuota.Key {
+        switch target {
+        case .sls(let target): target.quota
+        // Nobody knows what it shares with others. No project has such a name.
+        case .http, .file, .stdout: ProjectQuota.Key(place: "destination", project: "/\(name)")
+        }
+    }
+}
+
+extension SLSTarget {
+    fileprivate var quota: ProjectQuota.Key {
+        let region = region ?? endpoints.compactMap(\.region).first
+        // What stands on this machine is in no region of SLS, whatever its name.
+        let place = endpoint.isLoopback ? nil : region
+        return ProjectQuota.Key(place: place ?? endpoint.description, project: project)
+    }
+}

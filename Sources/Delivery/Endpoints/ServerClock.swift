@@ -1,4 +1,5 @@
 import SLS
+import Synchronization
 import System
 
 /// SLS's time, so that requests are signed with the time that SLS checks them against, and that no
@@ -124,4 +125,130 @@ struct ServerClock {
 
 private func abs(_ duration: Duration) -> Duration {
     max(duration, .zero - duration)
+}
+
+/// What a destination makes of the host's clock and of SLS's: the time to sign with, and whether
+/// the host's clock is so wrong that SLS refuses logs which got their time from it.
+struct DestinationClock {
+    private let destination: String
+    private let host: @Sendable () -> WallTime
+    private let offsets: ClockOffsets
+    /// SLS's clock minus the host's, as the operator says; counts until SLS has told.
+    var assumed: Duration
+    private var wasWrong = false
+    /// The error of the host's clock that was published last.
+    private var told: Duration?
+
+    init(
+        _ destination: String,
+        host: @escaping @Sendable () -> WallTime,
+        _ offsets: ClockOffsets,
+        assuming assumed: Duration
+    ) {
+        self.destination = destination
+        self.host = host
+        self.offsets = offsets
+        self.assumed = assumed
+    }
+
+    /// The host's time.
+    var now: WallTime { host() }
+
+    /// SLS's time at an endpoint when the host's is `host`.
+    func time(of endpoint: EndpointState, at host: WallTime) -> WallTime {
+        endpoint.clock.time(at: host, assuming: assumed)
+    }
+
+    func offset(of endpoint: EndpointState) -> Duration {
+        endpoint.clock.offset ?? assumed
+    }
+
+    /// By how much the host's clock is wrong; nil while it is near enough.
+    func wrongness(at endpoint: EndpointState) -> Duration? {
+        endpoint.clock.hostIsWrong(assuming: assumed)
+    }
+
+    /// Takes the time from an answer that came at `received`, to a request that was signed at
+    /// `signed`.
+    func learn(
+        from answer: AnswerTime,
+        at endpoint: EndpointState,
+        signed: WallTime,
+        received: WallTime
+    ) -> ServerClock.Change? {
+        endpoint.clock.learn(from: answer, sent: signed, received: received, assuming: assumed)
+    }
+
+    /// Returns true once after the host's clock was wrong and is right again.
+    mutating func takeRecovery(at endpoint: EndpointState) -> Bool {
+        let isWrong = wrongness(at: endpoint) != nil
+        defer { wasWrong = isWrong }
+        return wasWrong && !isWrong
+    }
+
+    /// Publishes the error of the host's clock for ingest, which measures logs by that clock.
+    mutating func publish(_ wrongness: Duration?) {
+        guard told != wrongness else { return }
+        told = wrongness
+        offsets.set(wrongness, for: destination)
+    }
+}
+
+/// How wrong destinations know the host's clock to be, for ingest, which measures logs by that
+/// clock.
+package final class ClockOffsets: Sendable {
+    /// Mostly zero, and then the lock is not taken.
+    private let count = Atomic<Int>(0)
+    private let known = Locked<[String: Known]>([:])
+
+    private static let noticeable = Duration.seconds(60)
+
+    /// The host's clock minus the one that never jumps: it changes when the host's is set.
+    private let lead: @Sendable () -> Int64
+
+    package init(
+        lead: @escaping @Sendable () -> Int64 = {
+            WallTime.now.nanoseconds &- Moment.now.nanoseconds
+        }
+    ) {
+        self.lead = lead
+    }
+
+    private struct Known {
+        let offset: Duration
+        /// The lead when the offset was learned.
+        let lead: Int64
+    }
+
+    /// SLS's clock minus the host's where that is known to be much, else nothing. The host's may
+    /// have been set since.
+    package func offset(for destination: String) -> Duration {
+        guard count.load(ordering: .relaxed) > 0,
+            let known = known.withLock({ $0[destination] })
+        else { return .zero }
+        let step = Duration.nanoseconds(lead() &- known.lead)
+        guard step.magnitude > Self.noticeable else { return known.offset }
+        let rest = known.offset - step
+        return rest.magnitude > Self.noticeable ? rest : .zero
+    }
+
+    /// The largest of all, for those that ask no destination.
+    package var largest: Duration {
+        guard count.load(ordering: .relaxed) > 0 else { return .zero }
+        let names = known.withLock { Array($0.keys) }
+        return names.map(offset).max { $0.magnitude < $1.magnitude } ?? .zero
+    }
+
+    /// The delivery thread's alone.
+    func set(_ offset: Duration?, for destination: String) {
+        let number = known.withLock { known in
+            known[destination] = offset.map { Known(offset: $0, lead: lead()) }
+            return known.count
+        }
+        count.store(number, ordering: .relaxed)
+    }
+}
+
+extension Duration {
+    fileprivate var magnitude: Duration { self < .zero ? .zero - self : self }
 }

@@ -93,3 +93,75 @@ package enum GateScope: String, Sendable, CaseIterable {
         }
     }
 }
+
+/// Why a gate is closed.
+struct Pause {
+    let failure: DeliveryFailure
+    /// How far the failure reached.
+    let scope: GateScope
+
+    /// Another credential may end it.
+    var mayEndWithCredential: Bool {
+        failure.kind == .unauthorized || failure.kind == .suspended
+    }
+
+    /// Another endpoint may end it.
+    var isUnanswered: Bool { scope == .endpoint || failure.kind == .network }
+
+    /// The host's clock may end it.
+    var isClockPause: Bool { failure.kind == .clock && scope == .logstore }
+}
+
+/// Why deliveries stood still, as a class that metrics count.
+package enum PauseReason: Hashable, Sendable {
+    /// A gate closed after such a failure: of the endpoint, the project's quota, the destination or
+    /// a logstore.
+    case failure(DeliveryFailure.Kind)
+    /// There was no credential to sign with.
+    case credential
+    /// An operator held the destination.
+    case held
+
+    package static let all: [PauseReason] =
+        DeliveryFailure.Kind.allCases.map { .failure($0) } + [.credential, .held]
+
+    package var name: String {
+        switch self {
+        case .failure(let kind): kind.rawValue
+        case .credential: "credential"
+        case .held: "held"
+        }
+    }
+}
+
+/// The result that an SLS SDK would report: `LOG_PRODUCER_…` of the C and iOS SDKs, with the number
+/// that their callbacks carry. For operators whose dashboards use these names.
+package enum ProducerResult: Int, Sendable, CaseIterable {
+    case ok = 0
+    case writeError = 2
+    case sendNetworkError = 4
+    case sendQuotaError = 5
+    case sendUnauthorized = 6
+    case sendServerError = 7
+    case sendDiscardError = 8
+    case sendTimeError = 9
+    case parametersInvalid = 11
+    case persistentError = 99
+
+    package var number: Int { rawValue }
+
+    package var name: String {
+        switch self {
+        case .ok: "LOG_PRODUCER_OK"
+        case .writeError: "LOG_PRODUCER_WRITE_ERROR"
+        case .sendNetworkError: "LOG_PRODUCER_SEND_NETWORK_ERROR"
+        case .sendQuotaError: "LOG_PRODUCER_SEND_QUOTA_ERROR"
+        case .sendUnauthorized: "LOG_PRODUCER_SEND_UNAUTHORIZED"
+        case .sendServerError: "LOG_PRODUCER_SEND_SERVER_ERROR"
+        case .sendDiscardError: "LOG_PRODUCER_SEND_DISCARD_ERROR"
+        case .sendTimeError: "LOG_PRODUCER_SEND_TIME_ERROR"
+        case .parametersInvalid: "LOG_PRODUCER_PARAMETERS_INVALID"
+        case .persistentError: "LOG_PRODUCER_PERSISTENT_ERROR"
+        }
+    }
+}

@@ -1,4 +1,5 @@
 import HTTPClient
+import Logs
 import Queue
 import SLS
 import System
@@ -49,3 +50,105 @@ extension Output {
         }
     }
 }
+
+/// Does the work of a destination, and tells how each piece of it ended. All calls come from the
+/// delivery thread.
+protocol Carrier: AnyObject {
+    /// No work is under way.
+    var isIdle: Bool { get }
+
+    /// The delivery thread begins.
+    func begin(on loop: TransferLoop)
+
+    /// Starts the work, and returns how many bytes of it stay in memory until it ends. `whenDone`
+    /// is called once on the delivery thread, never from here, and not after `abandon`.
+    func start(
+        _ work: CarrierWork,
+        on loop: TransferLoop,
+        whenDone: @escaping (CarriedWork) -> Void
+    ) -> Int
+
+    /// Calls `whenDone` of work that has ended on another thread; returns how much there was.
+    func finishEnded() -> Int
+
+    /// The settings have changed, so new work is done with these.
+    func use(_ settings: DestinationSettings, _ now: Moment)
+
+    /// The addresses of hosts have changed, maybe of one that work waits for. Returns true if a
+    /// host that had no address, or none that worked, has another one.
+    func addressesChanged(on loop: TransferLoop) -> Bool
+
+    /// Gives up what is under way.
+    func abandon(_ loop: TransferLoop)
+}
+
+/// What an output makes of a packet.
+enum CarrierWork {
+    case request(TransferRequest)
+    /// Whole lines.
+    case lines([UInt8])
+}
+
+/// How a piece of work ended.
+enum CarrierOutcome {
+    case request(TransferOutcome)
+    /// nil: the lines are safe.
+    case lines(WriteProblem?)
+
+    /// nil: no connection was used.
+    var route: TransferRoute? {
+        if case .request(let outcome) = self { outcome.route } else { nil }
+    }
+}
+
+/// A piece of work that has ended.
+struct CarriedWork {
+    let outcome: CarrierOutcome
+    let started: Moment
+    let bytes: Int
+    /// Something of it may have arrived, whatever the outcome says.
+    let isTaken: Bool
+    /// It was done again because an earlier try had no outcome.
+    let isRepeated: Bool
+    /// No connection could be made, and the host has another address that may do better.
+    var hasOtherAddress = false
+}
+
+extension Carrier {
+    func addressesChanged(on loop: TransferLoop) -> Bool { false }
+}
+
+extension Output {
+    /// The logs of a packet as JSON. A packet that becomes too long for the gateway's memory is
+    /// taken apart: topic, source and tags stand in each log.
+    func json(
+        of packet: SealedPacket,
+        _ blocks: [StoredBlock],
+        as shape: LogJSON.Shape,
+        _ framing: LogJSON.Framing
+    ) throws(Unsendable) -> [UInt8] {
+        try checkSize(of: packet, blocks)
+        var json = LogJSON(shape, framing, of: packet.stream.trailer, bytesMax: jsonBytesMax)
+        do {
+            for block in blocks {
+                let raw = try LZ4.decompress(block.compressed, rawBytes: block.rawBytes)
+                try raw.withUnsafeBytes { raw in try json.append(raw) }
+            }
+        } catch {
+            throw Unsendable(reason: "a row of the packet is damaged: \(error)", isDamage: true)
+        }
+        guard !json.isTooLarge else {
+            throw Unsendable(reason: "the packet becomes more than \(jsonBytesMax) bytes of JSON")
+        }
+        return json.finish()
+    }
+
+    /// What the JSON of a packet has as a rule; only its content tells more.
+    func jsonBytes(of packet: SealedPacket) -> Int {
+        let perLog = 64 + packet.stream.trailer.bytes.count
+        return min(jsonBytesMax, packet.rawBytes + packet.rawBytes / 8 + packet.logCount * perLog)
+    }
+}
+
+/// As much as the smallest `delivery_memory`.
+let jsonBytesMax = 32 << 20

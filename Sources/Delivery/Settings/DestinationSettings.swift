@@ -1,4 +1,6 @@
+package import Crypto
 package import Logs
+package import SLS
 
 /// A named place to deliver to.
 package struct DestinationSettings: Sendable {
@@ -31,9 +33,7 @@ package struct DestinationSettings: Sendable {
         self.name = name
         self.target = target
     }
-}
 
-extension DestinationSettings {
     /// Of a destination of kind sls.
     package var sls: SLSTarget {
         get {
@@ -44,9 +44,7 @@ extension DestinationSettings {
         }
         set { target = .sls(newValue) }
     }
-}
 
-extension DestinationSettings {
     /// The name of the credential; nil for a kind that needs none.
     var credential: String? {
         if case .sls(let target) = target { target.credential } else { nil }
@@ -73,4 +71,64 @@ extension DestinationSettings {
 /// Settings that the forwarder cannot start with.
 package struct DeliveryError: Error, Sendable, CustomStringConvertible {
     package let description: String
+}
+
+/// A project of SLS, and how to write to it. The logstore comes with each packet.
+package struct SLSTarget: Sendable {
+    /// Where the region is reached: the first while it answers, else the next (see
+    /// `EndpointChoice`).
+    package var endpoints: [Endpoint]
+    package var project: String
+    /// The credential's name.
+    package var credential: String
+    package var signature: SignatureVersion
+    /// For signature v4, where no endpoint's name shows it.
+    package var region: String?
+    package var compression: Compression
+
+    package init(
+        endpoints: [Endpoint],
+        project: String,
+        credential: String = "default",
+        signature: SignatureVersion = .v4,
+        region: String? = nil,
+        compression: Compression = .lz4
+    ) {
+        self.endpoints = endpoints
+        self.project = project
+        self.credential = credential
+        self.signature = signature
+        self.region = region
+        self.compression = compression
+    }
+
+    /// The preferred endpoint; setting it drops the others.
+    package var endpoint: Endpoint {
+        get { endpoints[0] }
+        set { endpoints = [newValue] }
+    }
+}
+
+/// An HTTP server that takes logs as JSON.
+package struct HTTPTarget: Sendable {
+    package enum Compression: String, Sendable {
+        case gzip, zstd, none
+    }
+
+    /// May hold a token, so it is shown nowhere.
+    package let url: Secret
+    /// Scheme, host and port of it.
+    package let place: Endpoint
+    /// Of every request.
+    package var headers: [(name: String, value: Secret)] = []
+    package var body = LogJSON.Framing.array
+    package var shape = LogJSON.Shape.flat
+    package var compression = Compression.gzip
+    /// The statuses that say that the logs are stored; empty for all from 200 to 299.
+    package var successes: Set<Int> = []
+
+    package init(url: Secret, at place: Endpoint) {
+        self.url = url
+        self.place = place
+    }
 }

@@ -1,4 +1,6 @@
+package import Crypto
 package import HTTPClient
+import SLS
 package import System
 
 /// How requests travel to a destination: for how long, through which proxy, and whose certificates
@@ -66,5 +68,112 @@ extension TransferLoop {
         } catch {
             throw DeliveryError(description: error.description)
         }
+    }
+}
+
+/// A proxy between the gateway and SLS, where the network demands one. TLS goes through it from end
+/// to end: it sees names and sizes, no logs and no keys.
+package struct Proxy: Sendable, Hashable {
+    package enum Scheme: String, Sendable {
+        case http
+        /// The connection to the proxy is encrypted too, and its certificate verified.
+        case https
+        /// The proxy finds the address of SLS.
+        case socks5h
+    }
+
+    package let scheme: Scheme
+    package let host: String
+    package let port: Int
+    package let user: String?
+    package let password: Secret?
+
+    /// The address for curl, which takes user and password separately.
+    var address: String { "\(scheme.rawValue)://\(host):\(port)" }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(address)
+        hasher.combine(user)
+    }
+}
+
+extension Proxy: CustomStringConvertible, CustomDebugStringConvertible {
+    /// Without the password, so it may be shown.
+    package var description: String {
+        guard let user else { return address }
+        let secret = password == nil ? "" : ":•••"
+        return "\(scheme.rawValue)://\(percentEncoded(user))\(secret)@\(host):\(port)"
+    }
+
+    package var debugDescription: String { description }
+}
+
+/// An error in a proxy's address. It never repeats the address: that may hold a password.
+package struct ProxyError: Error, Equatable, Sendable, CustomStringConvertible {
+    package let description: String
+}
+
+extension Proxy {
+    /// SOCKS has no room for longer ones.
+    private static let nameBytesMax = 255
+
+    /// Reads `http://`, `https://` or `socks5h://`, then `[user[:password]@]host:port`. What would
+    /// end a part early is percent-encoded in user and password.
+    package init(parsing text: String) throws(ProxyError) {
+        func problem(_ reason: String) -> ProxyError {
+            ProxyError(
+                description: "the proxy \(reason); write it as http://user:password@proxy:3128 "
+                    + "(or https://, or socks5h://), without the user where none is needed"
+            )
+        }
+        guard let mark = text.firstRange(of: "://") else { throw problem("has no scheme") }
+        let name = text[..<mark.lowerBound].lowercased()
+        guard let scheme = Scheme(rawValue: name) else {
+            throw problem(
+                name.hasPrefix("socks")
+                    ? "must be socks5h, which lets the proxy find SLS's address"
+                    : "has a scheme that is not known"
+            )
+        }
+        var rest = text[mark.upperBound...]
+        if rest.hasSuffix("/") { rest.removeLast() }
+        // A password may hold an unencoded "@"; a host cannot.
+        let at = rest.lastIndex(of: "@")
+        let place = at.map { rest[rest.index(after: $0)...] } ?? rest
+        // The rules for an endpoint's host hold for a proxy's, too.
+        guard let host = try? Endpoint(parsing: "http://\(place)") else {
+            throw problem("has no host that can be one")
+        }
+        guard place.hasSuffix(":\(host.port)") else { throw problem("has no port") }
+        self.scheme = scheme
+        self.host = host.host
+        port = host.port
+        guard let at else {
+            user = nil
+            password = nil
+            return
+        }
+        let colon = rest[..<at].firstIndex(of: ":")
+        guard let user = Self.decoded(rest[..<(colon ?? at)]), !user.isEmpty,
+            // Basic authentication ends the user there.
+            !user.contains(":")
+        else { throw problem("has a user that is empty, too long or not to be read") }
+        self.user = user
+        guard let colon else {
+            password = nil
+            return
+        }
+        guard let password = Self.decoded(rest[rest.index(after: colon)..<at]) else {
+            throw problem("has a password that is too long or not to be read")
+        }
+        self.password = Secret(password)
+    }
+
+    /// Nil for a broken escape, a control character, or too much.
+    private static func decoded(_ text: Substring) -> String? {
+        guard let bytes = percentDecoded(Array(text.utf8)[...]) else { return nil }
+        guard bytes.count <= nameBytesMax, !bytes.contains(where: { $0 < 0x20 || $0 == 0x7f })
+        else { return nil }
+        return String(validating: bytes, as: UTF8.self)
     }
 }

@@ -93,3 +93,244 @@ extension ResponseUse {
         )
     }
 }
+
+/// Decides from a server's answer what becomes of a packet. Servers differ, so only the status
+/// counts.
+struct HTTPJudge {
+    private let successes: Set<Int>
+    /// A server may echo the request in its answer, whose text is shown to operators.
+    private let mask: EchoMask
+
+    private static let messageBytesMax = 512
+    /// What is read of an answer's body.
+    static let bodyBytesKept = 4 << 10
+
+    init(_ target: HTTPTarget) {
+        successes = target.successes
+        mask = EchoMask(texts: Self.secrets(of: target))
+    }
+
+    /// The url and the headers, and the parts of them that a server may repeat alone.
+    private static func secrets(of target: HTTPTarget) -> [String] {
+        let url = target.url.revealed
+        // The place leaves out the usual port, which the URL may name.
+        let start = url.firstRange(of: "://")?.upperBound ?? url.startIndex
+        let path = url[start...].drop { !"/?#".contains($0) }
+        let parameters = path.drop { $0 != "?" }.split(separator: "&")
+            .map { $0.drop { $0 != "=" }.dropFirst() }
+        // Webhooks have a token in their path.
+        var parts = path.prefix { $0 != "?" }.split(separator: "/").filter(isTelling)
+        parts += parameters.filter { !isWord($0) }
+        for header in target.headers {
+            let value = header.value.revealed
+            parts.append(value[...])
+            guard !harmless.contains(header.name.lowercased()) else { continue }
+            let words = value.split { " ,;=".contains($0) }.prefix(wordsMax)
+            parts += words.dropLast().filter(isTelling) + words.suffix(1).filter { !isWord($0) }
+            // "Token token=…" and "id=7, key=…"
+            parts += value.split { " ,;".contains($0) }.prefix(wordsMax)
+                .map { $0.drop { $0 != "=" }.dropFirst() }.filter { !isWord($0) }
+        }
+        let decoded = parts.compactMap { percentDecodedText(Array($0.utf8)[...]) }
+        let basic = parts.compactMap { base64Decoded(Array($0.utf8)[...], .standard) }
+            .map { String(decoding: $0, as: UTF8.self) }.filter { $0.contains(":") }
+        let passwords = basic.map { String($0.drop { $0 != ":" }.dropFirst()) }
+        return [url, String(path)] + parts.map(String.init) + decoded + basic + passwords
+    }
+
+    /// Fields whose words are no secrets.
+    private static let harmless: Set = [
+        "accept", "accept-encoding", "accept-language", "content-type", "user-agent",
+    ]
+    private static let wordsMax = 16
+
+    /// True for a word of a language, as "json" and "true", which other text has, too.
+    private static func isWord(_ text: Substring) -> Bool {
+        text.utf8.count < 8 && text.allSatisfy { $0.isLowercase }
+    }
+
+    /// True for what hardly has another meaning than that of a secret.
+    private static func isTelling(_ text: Substring) -> Bool {
+        let isMixed =
+            text.contains(where: \.isNumber)
+            || text.contains(where: \.isUppercase)
+                && text.contains(where: \.isLowercase)
+        return text.utf8.count >= (isMixed ? 8 : 20)
+    }
+
+    func judge(_ response: TransferResponse) -> Judgement {
+        let status = response.head.status
+        let isSuccess =
+            successes.isEmpty ? (200...299).contains(status) : successes.contains(status)
+        let rule = isSuccess ? Self.stored : Self.rules.first { $0.fits(status) }
+        let known = rule ?? Self.unknown
+        var judgement = Judgement(
+            action: known.action,
+            kind: known.kind,
+            result: known.result,
+            status: status,
+            code: isSuccess ? nil : "HTTP\(status)",
+            message: isSuccess ? "stored" : message(response),
+            requestID: response.head["x-request-id"].map(redacted),
+            remedy: known.remedy,
+            retryAfter: isSuccess
+                ? nil
+                : SLSAnswer.wait(
+                    response.head["retry-after"],
+                    serverTime: response.head["date"].flatMap(WallTime.init(httpDate:))
+                ),
+            isOutcomeUnknown: !isSuccess && (status < 300 || status == 408 || status >= 500),
+            traits: .answered,
+            countedAs: isSuccess ? "OK" : (100...599).contains(status) ? "\(status)" : "other"
+        )
+        if status == 413 { judgement.traits.insert(.ofSize) }
+        if (300...399).contains(status), let place = location(response.head) {
+            judgement.remedy += "; it leads to \(place)"
+        }
+        return judgement
+    }
+
+    /// `isTaken` tells whether curl took something of the body, so that it may have arrived.
+    func judge(_ problem: TransportProblem, isTaken: Bool) -> Judgement {
+        Judgement(problem, message: redacted(problem.message), isTaken: isTaken)
+    }
+
+    // MARK: - The answer's words
+
+    /// What the server says, in one line.
+    private func message(_ response: TransferResponse) -> String {
+        let text = String(decoding: response.body, as: UTF8.self)
+        let words = text.unicodeScalars.split { $0.value <= 0x20 || $0.value == 0x7f }
+        let said = words.map { String($0) }.joined(separator: " ")
+        guard !said.isEmpty else { return "HTTP status \(response.head.status)" }
+        let isCut = response.body.count >= HTTPJudge.bodyBytesKept
+        return mask.blotted(said, bytesMax: Self.messageBytesMax, isCut: isCut)
+    }
+
+    private func redacted(_ text: String) -> String {
+        mask.blotted(text, bytesMax: Self.messageBytesMax)
+    }
+
+    /// Scheme, host and port: the rest may hold a token.
+    private func location(_ head: TransferResponse.Head) -> String? {
+        guard let url = head["location"], let mark = url.firstRange(of: "://") else {
+            return nil
+        }
+        let end = url[mark.upperBound...].firstIndex { "/?#\\".contains($0) } ?? url.endIndex
+        return (try? Endpoint(parsing: String(url[..<end])))?.description
+    }
+
+    // MARK: - The table
+
+    private struct Rule {
+        let statuses: [ClosedRange<Int>]
+        let action: Judgement.Action
+        let kind: DeliveryFailure.Kind
+        let result: ProducerResult
+        let remedy: String
+
+        init(
+            _ statuses: ClosedRange<Int>...,
+            action: Judgement.Action,
+            _ kind: DeliveryFailure.Kind,
+            _ result: ProducerResult,
+            _ remedy: String
+        ) {
+            self.statuses = statuses
+            self.action = action
+            self.kind = kind
+            self.result = result
+            self.remedy = remedy
+        }
+
+        func fits(_ status: Int) -> Bool { statuses.contains { $0.contains(status) } }
+    }
+
+    private static let stored = Rule(0...999, action: .acknowledge, .other, .ok, "none needed")
+
+    private static let unknown = Rule(
+        0...999,
+        action: .again(.endpoint),
+        .other,
+        .sendDiscardError,
+        "check url: this is no answer of an HTTP server to a POST"
+    )
+
+    /// The first that fits.
+    private static let rules: [Rule] = [
+        Rule(
+            200...299,
+            action: .pause(.project),
+            .request,
+            .sendDiscardError,
+            "add the status to success if it says that the logs are stored; otherwise check url"
+        ),
+        Rule(
+            300...399,
+            action: .pause(.project),
+            .request,
+            .sendDiscardError,
+            "set url to where the redirection leads; Sluice follows none"
+        ),
+        Rule(
+            401...401,
+            action: .pause(.project),
+            .unauthorized,
+            .sendUnauthorized,
+            "check the headers that prove who sends, as authorization"
+        ),
+        Rule(
+            403...403,
+            action: .pause(.project),
+            .unauthorized,
+            .sendUnauthorized,
+            "check the headers that prove who sends, and what they may do there"
+        ),
+        Rule(
+            404...404,
+            410...410,
+            action: .pause(.project),
+            .notFound,
+            .sendUnauthorized,
+            "check url"
+        ),
+        Rule(
+            408...408,
+            425...425,
+            500...599,
+            action: .again(.endpoint),
+            .server,
+            .sendServerError,
+            "none needed unless it lasts"
+        ),
+        Rule(
+            413...413,
+            action: .split,
+            .content,
+            .sendDiscardError,
+            "lower packet.bytes or packet.logs of the destination"
+        ),
+        Rule(
+            429...429,
+            action: .slowDown(.quota),
+            .quota,
+            .sendQuotaError,
+            "none needed unless it lasts"
+        ),
+        Rule(
+            400...400,
+            422...422,
+            action: .split,
+            .content,
+            .sendDiscardError,
+            "look for what the server does not like about the log; body and shape choose the form"
+        ),
+        Rule(
+            400...499,
+            action: .pause(.project),
+            .request,
+            .sendDiscardError,
+            "check url, body and compress against what the server takes"
+        ),
+    ]
+}
