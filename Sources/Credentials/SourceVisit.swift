@@ -21,9 +21,7 @@ package struct SourceVisit: Sendable {
     }
 
     var now: WallTime { surroundings.clock.now() }
-}
 
-extension SourceVisit {
     /// Asks the source, waits for it and checks the credential: the result can be used now.
     package func fetch(_ source: CredentialSource) throws(SourceProblem) -> SuppliedCredential {
         let supplied = try ask(source)
@@ -99,6 +97,119 @@ extension SourceVisit {
             )
         }
         return SuppliedCredential(credential, origin: "the credential '\(name)'", obtainedAt: now)
+    }
+
+    /// Tries Alibaba's default order; returns the first credential and the link that gave it.
+    func askChain() throws(SourceProblem) -> (supplied: SuppliedCredential, link: CredentialSource)
+    {
+        var problems: [SourceProblem] = []
+        for link in chainLinks {
+            do throws(SourceProblem) {
+                return (try fetch(link), link)
+            } catch {
+                problems.append(error)
+            }
+        }
+        let isTemporary = problems.contains { $0.kind == .temporary }
+        let reasons = problems.map { problem in
+            "\(problem.what)\(problem.words.map { " (\($0))" } ?? "")"
+        }
+        throw SourceProblem(
+            isTemporary ? .temporary : .permanent,
+            "no source of the default chain has a credential: \(reasons.joined(separator: "; "))",
+            remedy:
+                "set ALIBABA_CLOUD_ACCESS_KEY_ID and ALIBABA_CLOUD_ACCESS_KEY_SECRET, or name one source with from"
+        )
+    }
+
+    /// The links that the environment does not rule out.
+    private var chainLinks: [CredentialSource] {
+        var links: [CredentialSource] = [.environment]
+        let oidc = ["ROLE_ARN", "OIDC_PROVIDER_ARN", "OIDC_TOKEN_FILE"]
+        if oidc.allSatisfy({ surroundings.variable("ALIBABA_CLOUD_\($0)") != nil }) {
+            links.append(.oidcRole(OIDCRole()))
+        }
+        links += chainFiles.map(CredentialSource.file)
+        if !surroundings.isSet("ALIBABA_CLOUD_ECS_METADATA_DISABLED") {
+            links.append(.ecsRole(ECSRole()))
+        }
+        if surroundings.variable("ALIBABA_CLOUD_CREDENTIALS_URI") != nil {
+            links.append(.uri(URISource()))
+        }
+        return links
+    }
+
+    private var chainFiles: [FileSource] {
+        let ini = FileSource(path: path(of: FileSource()))
+        guard !surroundings.isSet("ALIBABA_CLOUD_CLI_PROFILE_DISABLED") else { return [ini] }
+        let cli =
+            surroundings.variable("ALIBABA_CLOUD_CONFIG_FILE")
+            ?? surroundings.homePath(Self.cliPath)
+        return [FileSource(path: cli), ini]
+    }
+
+    /// Files whose change causes another call.
+    func watchedFiles(of source: CredentialSource) -> [String] {
+        switch source {
+        case .file(let file): [path(of: file)]
+        case .chain: chainFiles.compactMap(\.path)
+        default: []
+        }
+    }
+
+    func read(_ source: URISource) throws(SourceProblem) -> SuppliedCredential {
+        let given =
+            source.uri
+            ?? surroundings.variable("ALIBABA_CLOUD_CREDENTIALS_URI").map {
+                Secret($0)
+            }
+        guard let uri = given else {
+            throw SourceProblem(
+                .permanent,
+                "there is no URI for the credential",
+                remedy: "set uri, or ALIBABA_CLOUD_CREDENTIALS_URI"
+            )
+        }
+        guard let place = Self.shownPlace(uri) else {
+            throw SourceProblem(
+                .permanent,
+                "the credential's URI cannot be used",
+                remedy: "write it with http:// or https:// and in plain ASCII"
+            )
+        }
+        var request = WebRequest(url: uri.revealed, limits: source.limits)
+        request.resolvers = source.resolvers
+        let answer = try answer(to: request, from: place)
+        guard answer.status == 200 else {
+            throw SourceProblem(
+                (400..<500).contains(answer.status) && ![408, 429].contains(answer.status)
+                    ? .permanent : .temporary,
+                "\(place) gives no credential",
+                remedy: "check uri, and the service behind it",
+                words: ServerWords(status: answer.status)
+            )
+        }
+        let document = CredentialDocument(json: answer.body.bytes)
+        if let code = document?.code, code != "Success" {
+            throw SourceProblem(
+                .temporary,
+                "\(place) gives no credential",
+                remedy: "check the service behind uri",
+                words: ServerWords(status: answer.status, code: code)
+            )
+        }
+        return try supplied(document, answer, place, place)
+    }
+
+    /// Shows scheme, host and port only: path, query and user information may contain a key.
+    static func shownPlace(_ uri: Secret) -> String? {
+        let text = uri.revealed
+        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }),
+            let scheme = ["http://", "https://"].first(where: { text.lowercased().hasPrefix($0) })
+        else { return nil }
+        let authority = text.dropFirst(scheme.count).prefix { !"/?#".contains($0) }
+        let host = authority.split(separator: "@").last ?? ""
+        return host.isEmpty ? nil : "\(scheme)\(host)"
     }
 }
 

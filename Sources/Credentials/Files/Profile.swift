@@ -1,4 +1,5 @@
 import Crypto
+import JSON
 import SLS
 
 /// One profile of a file: names and values as written.
@@ -106,5 +107,134 @@ struct Profile {
     private var seconds: Int {
         text("role_session_expiration", "expired_seconds").flatMap(Int.init)
             .map { $0 > 0 ? $0 : 3600 } ?? 3600
+    }
+}
+
+/// The command line tool's `~/.aliyun/config.json`.
+struct CLIProfiles {
+    private(set) var current: String?
+    private(set) var profiles: [String: [String: Secret]] = [:]
+
+    /// nil when the file is of another kind or incomplete.
+    init?(_ json: [UInt8]) {
+        var reader = JSONReader(json)
+        guard Self.readMembers(&reader, { name, reader in readMember(name, &reader) }),
+            reader.isAtEnd
+        else { return nil }
+    }
+
+    private mutating func readMember(_ name: String, _ reader: inout JSONReader) -> Bool {
+        switch name {
+        case "current":
+            guard reader.isAtString else { return reader.takeNull() }
+            current = reader.string()
+            return current != nil
+        case "profiles":
+            guard reader.take("[") else { return reader.takeNull() }
+            var isFirst = true
+            while !reader.take("]") {
+                guard isFirst || reader.take(","), let profile = Self.profile(&reader) else {
+                    return false
+                }
+                isFirst = false
+                // The file's size bounds their number.
+                if let name = profile["name"]?.revealed { profiles[name] = profile }
+            }
+            return true
+        default: return reader.skipValue()
+        }
+    }
+
+    private static func profile(_ reader: inout JSONReader) -> [String: Secret]? {
+        var settings: [String: Secret] = [:]
+        let isWhole = readMembers(&reader) { name, reader in
+            if reader.isAtString {
+                guard var bytes = reader.stringBytes() else { return false }
+                settings[name] = bytes.withUnsafeBytes { Secret(copying: $0) }
+                wipe(&bytes)
+                return true
+            }
+            guard let literal = reader.literal() else { return reader.skipValue() }
+            // No relevant number or word is longer.
+            if literal != "null", literal.utf8.count <= 20 { settings[name] = Secret(literal) }
+            return true
+        }
+        return isWhole ? settings : nil
+    }
+
+    private static func readMembers(
+        _ reader: inout JSONReader,
+        _ member: (String, inout JSONReader) -> Bool
+    ) -> Bool {
+        guard reader.take("{") else { return false }
+        var isFirst = true
+        while !reader.take("}") {
+            guard isFirst || reader.take(","), let name = reader.string(), reader.take(":"),
+                member(name, &reader)
+            else { return false }
+            isFirst = false
+        }
+        return true
+    }
+}
+
+/// The SDKs' `~/.alibabacloud/credentials`: sections of `name = value`.
+struct IniProfiles {
+    private(set) var sections: [String: [String: Secret]] = [:]
+
+    /// Bounds the number of values, each of which has its own memory pages.
+    private static let linesMax = 2000
+
+    /// nil when a line is malformed: the file may be half written.
+    init?(_ bytes: [UInt8]) {
+        var section = ""
+        let lines = bytes.split { $0 == 0x0A || $0 == 0x0D }
+        guard lines.count <= Self.linesMax else { return nil }
+        for line in lines {
+            let text = Self.trimmed(line)
+            guard let first = text.first, first != UInt8(ascii: "#"), first != UInt8(ascii: ";")
+            else { continue }
+            if first == UInt8(ascii: "[") {
+                guard text.last == UInt8(ascii: "]") else { return nil }
+                section = Self.string(Self.trimmed(text.dropFirst().dropLast()))
+                sections[section] = sections[section] ?? [:]
+                continue
+            }
+            guard let mark = text.firstIndex(of: UInt8(ascii: "=")) else { return nil }
+            let name = Self.string(Self.trimmed(text[..<mark])).lowercased()
+            let value = Self.value(text[(mark + 1)...])
+            sections[section, default: [:]][name] = value.withUnsafeBytes { Secret(copying: $0) }
+        }
+    }
+
+    /// Strips quotes around the value and a comment after a space, as the SDKs do.
+    private static func value(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let text = trimmed(bytes)
+        if let quote = text.first, "\"'`".utf8.contains(quote),
+            let end = text.dropFirst().firstIndex(of: quote)
+        {
+            let rest = trimmed(text[(end + 1)...])
+            if rest.first.map(isMark) ?? true { return text[text.startIndex + 1..<end] }
+        }
+        let comment = text.indices.first { index in
+            isMark(text[index])
+                && (index == text.startIndex || [0x20, 0x09].contains(text[index - 1]))
+        }
+        return trimmed(text[..<(comment ?? text.endIndex)])
+    }
+
+    /// The start of a comment.
+    private static func isMark(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "#") || byte == UInt8(ascii: ";")
+    }
+
+    private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let start = bytes.drop { $0 == 0x20 || $0 == 0x09 }
+        let end = start.lastIndex { $0 != 0x20 && $0 != 0x09 }
+        return end.map { start[...$0] } ?? start.prefix(0)
+    }
+
+    private static func string(_ bytes: ArraySlice<UInt8>) -> String {
+        String(decoding: bytes, as: UTF8.self)
     }
 }

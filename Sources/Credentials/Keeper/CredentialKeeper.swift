@@ -101,11 +101,9 @@ package final class CredentialKeeper: Sendable {
             if names.isEmpty { surroundings.clock.sleep(timer, next) }
         }
     }
-}
 
-// MARK: - Pushed credentials
+    // MARK: - Pushed credentials
 
-extension CredentialKeeper {
     /// Uses a pushed credential, at once or from its activation on. It outranks the source until it
     /// is forgotten.
     package func push(_ name: String, _ pushed: PushedCredential) throws(PushRefusal) {
@@ -163,11 +161,9 @@ extension CredentialKeeper {
     package func pushed(_ name: String) -> [PushedCredential] {
         table.withLock { $0.pushed(name) }
     }
-}
 
-// MARK: - Proofs
+    // MARK: - Proofs
 
-extension CredentialKeeper {
     /// Names of the credentials that are roles obtained with this credential.
     package func roles(askedForBy name: String) -> [String] {
         table.withLock { table in
@@ -190,17 +186,7 @@ extension CredentialKeeper {
         }
         _ = try visit.fetch(source)
     }
-}
 
-// MARK: - Listeners
-
-/// The keeper's listeners.
-private struct Listeners {
-    var changed: (@Sendable ([String]) -> Void)?
-    var failing: (@Sendable (String, SourceProblem) -> Void)?
-}
-
-extension CredentialKeeper {
     func tell(_ names: [String]) {
         guard !names.isEmpty else { return }
         // Failed credentials that depend on a changed one retry at once.
@@ -219,6 +205,100 @@ extension CredentialKeeper {
         if isNews { listeners.withLock { $0 }.failing?(name, problem) }
         return failures
     }
+
+    func exchange(_ sources: [String: CredentialSource]) throws(KeeperProblem) {
+        let old = table.withLock { $0.entries.mapValues(\.source) }
+        let changed = sources.filter { old[$0.key] != $0.value }
+        // Made before anything else changes, because it may fail for lack of descriptors.
+        let coming = try makeAttendants(changed.filter(\.value.needsAttendant))
+        // Old threads end before new ones report. They are stopped outside the lock, because they
+        // may be waiting for it.
+        let leaving = attendants.withLock { attendants in
+            let names = attendants.keys.filter { sources[$0] == nil || changed[$0] != nil }
+            return names.compactMap { attendants.removeValue(forKey: $0) }
+        }
+        Attendant.stop(leaving)
+
+        table.withLock { $0.replace(sources) }
+        // A restored name may bring back a credential with an activation time.
+        resetTimer()
+        var names: [String] = []
+        for (name, source) in changed where !source.needsAttendant {
+            if read(source, name) { names.append(name) }
+        }
+        attendants.withLock { $0.merge(coming) { _, new in new } }
+        coming.values.forEach { $0.begin() }
+        tell(names.sorted())
+    }
+
+    /// Makes all attendants or none.
+    private func makeAttendants(
+        _ sources: [String: CredentialSource]
+    ) throws(KeeperProblem) -> [String: Attendant] {
+        var made: [String: Attendant] = [:]
+        do throws(SystemError) {
+            for (name, source) in sources { made[name] = try attendant(name, source) }
+            return made
+        } catch {
+            Attendant.stop(Array(made.values))
+            throw KeeperProblem(
+                "a thread for a credential cannot be started (\(error)); raise the limits of the process"
+            )
+        }
+    }
+
+    /// Reads a source that needs only memory.
+    private func read(_ source: CredentialSource, _ name: String) -> Bool {
+        guard source != .admin else { return false }
+        let visit = SourceVisit(surroundings, interruption: end)
+        do throws(SourceProblem) {
+            let supplied = try visit.fetch(source)
+            return table.withLock { $0.take(supplied, name, visit.now) }
+        } catch {
+            _ = fail(name, error)
+            return false
+        }
+    }
+
+    private func attendant(
+        _ name: String,
+        _ source: CredentialSource
+    ) throws(SystemError) -> Attendant {
+        try Attendant(
+            name,
+            source,
+            surroundings,
+            lookup: { [self] other in other == name ? nil : credential(named: other) },
+            reports: Attendant.Reports(
+                begin: { [self] in table.withLock { $0.beginRefresh(name) } },
+                take: { [self] supplied in take(supplied, name) },
+                fail: { [self] problem in fail(name, problem) },
+                plan: { [self] time in table.withLock { $0.plan(name, nextTry: time) } }
+            )
+        )
+    }
+
+    private func take(
+        _ supplied: SuppliedCredential,
+        _ name: String
+    ) -> (kept: SuppliedCredential, isRefused: Bool)? {
+        let now = surroundings.clock.now()
+        let (isOther, entry) = table.withLock { table in
+            (table.take(supplied, name, now), table.entries[name])
+        }
+        if isOther { tell([name]) }
+        return entry.flatMap { entry in
+            entry.supplied.map { ($0, $0.fingerprint == entry.refusedFingerprint) }
+        }
+    }
+}
+
+// MARK: - Listeners
+
+/// The keeper's listeners.
+private struct Listeners {
+    var changed: (@Sendable ([String]) -> Void)?
+    var failing: (@Sendable (String, SourceProblem) -> Void)?
 }
 
 /// Sources that the keeper cannot serve, in one sentence with the remedy.
