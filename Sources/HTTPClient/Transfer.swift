@@ -133,11 +133,9 @@ package final class Transfer {
         sluice_curl_get_number(easy, key, &value)
         return value
     }
-}
 
-// MARK: - Options
+    // MARK: - Options
 
-extension Transfer {
     private func setCallbacks() {
         let me = Unmanaged.passUnretained(self).toOpaque()
         sluice_curl_set_pointer(easy, CURLOPT_PRIVATE, me)
@@ -303,4 +301,21 @@ extension Transfer {
         let code = sluice_curl_set_text(easy, option, value)
         precondition(code == CURLE_OK, "curl knows option \(option.rawValue)")
     }
+}
+
+/// Lines as the linked list that curl takes.
+struct TextList: ~Copyable {
+    private(set) var first: UnsafeMutablePointer<curl_slist>?
+
+    init() {}
+
+    mutating func append(_ line: String) {
+        // The call fails only without memory, and then Swift itself stops too.
+        guard let list = curl_slist_append(first, line) else {
+            preconditionFailure("out of memory")
+        }
+        first = list
+    }
+
+    deinit { curl_slist_free_all(first) }
 }

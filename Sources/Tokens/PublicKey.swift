@@ -1,4 +1,6 @@
 import COpenSSL
+import JSON
+import System
 
 /// Why a file has no key that can check tokens.
 package struct PublicKeyProblem: Error, Equatable, CustomStringConvertible {
@@ -99,6 +101,31 @@ package final class PublicKey: @unchecked Sendable, Equatable {
             return name.prefix(count).map { UInt8(bitPattern: $0) } == Array("prime256v1".utf8)
         }
     }
+
+    /// nil when the members of a JSON Web Key (RFC 7518 section 6) are no key for the algorithm.
+    fileprivate convenience init?(jwk members: [String: String], _ algorithm: TokenAlgorithm) {
+        func bytes(_ name: String) -> [UInt8]? {
+            members[name].flatMap { base64Decoded(Array($0.utf8)[...], .url) }
+        }
+        let content: [UInt8]
+        switch (algorithm, members["kty"]) {
+        case (.rs256, "RSA"):
+            // No issuer uses more than a modulus of 8192 bits and an exponent of 64 bits; larger
+            // ones would cost time.
+            guard let modulus = bytes("n"), (256...1024).contains(modulus.count),
+                let exponent = bytes("e"), (1...8).contains(exponent.count)
+            else { return nil }
+            let pair = DER.sequence(DER.integer(modulus) + DER.integer(exponent))
+            content = DER.sequence(DER.rsaEncryption + DER.bitString(pair))
+        case (.es256, "EC"):
+            guard members["crv"] == "P-256", let x = bytes("x"), x.count == 32,
+                let y = bytes("y"), y.count == 32
+            else { return nil }
+            content = DER.sequence(DER.p256 + DER.bitString([0x04] + x + y))
+        default: return nil
+        }
+        self.init(subjectPublicKeyInfo: content, algorithm)
+    }
 }
 
 /// Tokens carry two numbers of 32 bytes (RFC 7518 section 3.4); OpenSSL wants them as ASN.1.
@@ -119,4 +146,134 @@ private func derSignature(_ bytes: [UInt8]) -> [UInt8]? {
         return i2d_ECDSA_SIG(pair, &place)
     }
     return Int(written) == der.count && written > 0 ? der : nil
+}
+
+/// Why an issuer's keys cannot be used.
+package struct TokenKeySetProblem: Error, Equatable, CustomStringConvertible {
+    package let description: String
+}
+
+/// An issuer's published keys (JWK Set, RFC 7517) that fit the algorithm. Other keys are skipped,
+/// as section 5 of the RFC demands: issuers also publish keys for encryption and other algorithms.
+package struct TokenKeySet: Sendable, Equatable {
+    package static let keysMax = 64
+    package static let idBytesMax = 256
+
+    /// Keys by `kid`; a key without one has the empty name.
+    private let keys: [String: PublicKey]
+
+    package var count: Int { keys.count }
+
+    package init(_ json: [UInt8], _ algorithm: TokenAlgorithm) throws(TokenKeySetProblem) {
+        precondition(!algorithm.hasSecret, "nobody publishes a secret")
+        guard let all = Self.read(json) else {
+            throw TokenKeySetProblem(
+                description: "is not a JSON Web Key Set, which looks like {\"keys\":[{\"kty\":…}]}"
+            )
+        }
+        guard all.count <= Self.keysMax else {
+            throw TokenKeySetProblem(
+                description: "has \(all.count) keys; the limit is \(Self.keysMax)"
+            )
+        }
+        var keys: [String: PublicKey] = [:]
+        for members in all {
+            let id = members["kid"] ?? ""
+            guard id.utf8.count <= Self.idBytesMax, keys[id] == nil,
+                members["use"] ?? "sig" == "sig",
+                members["alg"] ?? algorithm.rawValue == algorithm.rawValue,
+                let key = PublicKey(jwk: members, algorithm)
+            else { continue }
+            keys[id] = key
+        }
+        guard !keys.isEmpty else {
+            throw TokenKeySetProblem(
+                description: "has no key for \(algorithm.rawValue): "
+                    + (algorithm == .rs256 ? "RSA of 2048 bits or more" : "EC on P-256")
+                    + ", for signatures"
+            )
+        }
+        self.keys = keys
+    }
+
+    /// nil when no key has the name. A token without a name can only mean the only key.
+    func key(_ id: String?) -> PublicKey? {
+        guard let id else { return keys.count == 1 ? keys.first?.value : nil }
+        return keys[id]
+    }
+
+    /// The text members of each key.
+    private static func read(_ json: [UInt8]) -> [[String: String]]? {
+        var reader = JSONReader(json)
+        var keys: [[String: String]]?
+        guard reader.take("{") else { return nil }
+        var isFirst = true
+        while !reader.take("}") {
+            guard isFirst || reader.take(","), let name = reader.string(), reader.take(":") else {
+                return nil
+            }
+            isFirst = false
+            if name == "keys" {
+                guard keys == nil, let read = readKeys(&reader) else { return nil }
+                keys = read
+            } else {
+                guard reader.skipValue() else { return nil }
+            }
+        }
+        return reader.isAtEnd ? keys : nil
+    }
+
+    private static func readKeys(_ reader: inout JSONReader) -> [[String: String]]? {
+        var keys: [[String: String]] = []
+        guard reader.take("[") else { return nil }
+        while !reader.take("]") {
+            guard keys.isEmpty || reader.take(","), reader.take("{") else { return nil }
+            var members: [String: String] = [:]
+            var isFirst = true
+            while !reader.take("}") {
+                guard isFirst || reader.take(","), let name = reader.string(), reader.take(":")
+                else { return nil }
+                isFirst = false
+                if reader.isAtString {
+                    guard let value = reader.string() else { return nil }
+                    members[name] = value
+                } else {
+                    guard reader.skipValue() else { return nil }
+                }
+            }
+            keys.append(members)
+        }
+        return keys
+    }
+}
+
+/// The part of ASN.1 that a SubjectPublicKeyInfo needs (RFC 5280 section 4.1.2.7).
+private enum DER {
+    /// AlgorithmIdentifier: rsaEncryption, NULL.
+    static let rsaEncryption: [UInt8] = [
+        0x30, 0x0D, 0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01, 0x05, 0x00,
+    ]
+    /// AlgorithmIdentifier: id-ecPublicKey, prime256v1.
+    static let p256: [UInt8] = [
+        0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x08, 0x2A, 0x86,
+        0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07,
+    ]
+
+    static func sequence(_ content: [UInt8]) -> [UInt8] { value(0x30, content) }
+
+    static func bitString(_ content: [UInt8]) -> [UInt8] { value(0x03, [0x00] + content) }
+
+    /// An unsigned number, high bytes first.
+    static func integer(_ bytes: [UInt8]) -> [UInt8] {
+        var digits = Array(bytes.drop { $0 == 0 })
+        if digits.first.map({ $0 >= 0x80 }) ?? true { digits.insert(0, at: 0) }
+        return value(0x02, digits)
+    }
+
+    private static func value(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
+        let count = content.count
+        if count < 0x80 { return [tag, UInt8(count)] + content }
+        if count < 0x100 { return [tag, 0x81, UInt8(count)] + content }
+        return [tag, 0x82, UInt8(count >> 8), UInt8(count & 0xFF)] + content
+    }
 }

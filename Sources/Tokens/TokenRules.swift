@@ -1,3 +1,5 @@
+package import Crypto
+import JSON
 package import System
 
 /// Rules for accepting tokens (RFC 7519, and RFC 8725 where that is stricter).
@@ -135,4 +137,122 @@ package struct TokenRules: Sendable, Equatable {
         default: throw .unfit
         }
     }
+}
+
+/// The members of a JSON object in a token. A repeated member makes it invalid, because two readers
+/// could read it differently.
+struct TokenObject {
+    enum Value: Equatable {
+        case text(String)
+        case number(Double)
+        case texts([String])
+        /// A kind that no rule uses.
+        case other
+    }
+
+    private static let depthMax = 8
+
+    private var members: [String: Value] = [:]
+
+    init?(_ bytes: [UInt8]) {
+        guard let json = try? JSONValue(parsing: bytes, depthMax: Self.depthMax),
+            !Self.hasRepeatedName(json), case .object(let members) = json
+        else { return nil }
+        for member in members { self.members[member.name] = Value(member.value) }
+    }
+
+    subscript(_ name: String) -> Value? { members[name] }
+
+    private static func hasRepeatedName(_ json: JSONValue) -> Bool {
+        switch json {
+        case .null, .bool, .number, .string: false
+        case .array(let values): values.contains(where: hasRepeatedName)
+        case .object(let members):
+            Set(members.map(\.name)).count < members.count
+                || members.contains { hasRepeatedName($0.value) }
+        }
+    }
+}
+
+extension TokenObject.Value {
+    fileprivate init(_ json: JSONValue) {
+        switch json {
+        case .string(let text): self = .text(text)
+        case .number(let number): self = .number(number)
+        case .array(let values):
+            let texts = values.compactMap { if case .string(let text) = $0 { text } else { nil } }
+            self = texts.count == values.count ? .texts(texts) : .other
+        case .null, .bool, .object: self = .other
+        }
+    }
+}
+
+/// The signature algorithm of tokens (RFC 7518 section 3.1). The operator chooses it; a token's own
+/// `alg` must match.
+package enum TokenAlgorithm: String, Sendable, CaseIterable {
+    /// Signed with a secret that both sides share.
+    case hs256 = "HS256"
+    case rs256 = "RS256"
+    case es256 = "ES256"
+
+    package var hasSecret: Bool { self == .hs256 }
+}
+
+/// A key with which an issuer signs tokens.
+package struct TokenKey: Sendable, Equatable {
+    package enum Material: Sendable, Equatable {
+        case secret(Secret)
+        case publicKey(PublicKey)
+    }
+
+    /// RFC 7518 section 3.2: at least as long as the digest.
+    package static let secretBytes = 32...256
+
+    /// The name of the key in a token's `kid`.
+    package let id: String
+    package let material: Material
+
+    package init(id: String, _ material: Material) {
+        self.id = id
+        self.material = material
+    }
+
+}
+
+extension TokenKey.Material {
+    func signed(_ message: ArraySlice<UInt8>, _ signature: [UInt8]) -> Bool {
+        switch self {
+        case .secret(let secret):
+            let right = secret.withBytes { Digest.hmacSHA256(key: $0, Array(message)) }
+            return Digest.areEqual(right, signature)
+        case .publicKey(let key): return key.verifies(message, signature)
+        }
+    }
+}
+
+/// Why a token is refused.
+package enum TokenProblem: Error, Equatable {
+    /// Not in the compact form, or ambiguous to read.
+    case unreadable
+    /// Another algorithm, an unknown key, or an invalid signature.
+    case untrusted
+    case expired
+    /// The issuer's keys, or the key that the token names, are not fetched yet.
+    case keysAwaited
+    /// Not yet valid, for another audience, from another issuer, or without a required claim.
+    case unfit
+}
+
+/// The content of a verified token.
+package struct VerifiedToken: Sendable, Equatable {
+    /// The index of its key in the rules, followed by the issuers whose keys are fetched.
+    package let key: Int
+    /// The second at which the token expires.
+    package let end: Int64
+    /// The destinations it allows; nil if it names none.
+    package let destinations: Set<String>?
+    /// The subject (`sub`), at most `subjectBytesMax` bytes; nil if it has none.
+    package let subject: String?
+
+    package static let subjectBytesMax = 256
 }
