@@ -19,7 +19,7 @@ import Testing
         return lines[(head + 1)...].prefix { $0.hasPrefix("|") }.map(String.init)
     }
 
-    static func words(_ plan: Rule.Plan) -> String {
+    static func words(_ action: Judgement.Action) -> String {
         func name(_ scope: GateScope) -> String {
             switch scope {
             case .endpoint: "endpoint"
@@ -28,19 +28,20 @@ import Testing
             case .logstore: "logstore"
             }
         }
-        return switch plan {
+        return switch action {
         case .again(let scope): "again, \(name(scope))"
         case .slowDown(let scope): "slow down, \(name(scope))"
         case .pause(let scope): "pause, \(name(scope))"
         case .resign: "sign again"
         case .split: "isolate"
         case .suspect: "suspect"
-        case .sequence: "sequence"
+        case .relane: "sequence"
+        case .acknowledge, .readdress: "in no row"
         }
     }
 
     static func row(_ answer: String, _ meaning: String, _ rule: Rule, _ remedy: String) -> String {
-        "| \(answer) | \(meaning) | \(words(rule.plan)) | \(rule.result.number) | \(remedy) |"
+        "| \(answer) | \(meaning) | \(words(rule.action)) | \(rule.result.number) | \(remedy) |"
     }
 
     static var byCode: [String] {
@@ -51,7 +52,7 @@ import Testing
     }
 
     static var byStatus: [String] {
-        Judge.byStatus.map { row in
+        StatusRule.table.map { row in
             let (first, last) = (row.statuses.lowerBound, row.statuses.upperBound)
             let answer =
                 switch (first, last) {
@@ -73,7 +74,7 @@ import Testing
             row(
                 "no answer",
                 "name, connection, TLS or time",
-                Judge.transport,
+                Rule(.again(.endpoint), .network, .sendNetworkError),
                 "shown with each; an unknown host name or certificate concerns the destination only"
             ),
         ]

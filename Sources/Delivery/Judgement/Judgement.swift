@@ -186,6 +186,23 @@ struct Judgement: Equatable {
     }
 }
 
+/// What answers of a sort mean: for the packet, for counting, and in the words of SLS's SDKs.
+struct Rule: Equatable {
+    let action: Judgement.Action
+    let kind: DeliveryFailure.Kind
+    let result: ProducerResult
+
+    init(
+        _ action: Judgement.Action,
+        _ kind: DeliveryFailure.Kind,
+        _ result: ProducerResult
+    ) {
+        self.action = action
+        self.kind = kind
+        self.result = result
+    }
+}
+
 /// The time in an answer, and what makes it credible.
 struct AnswerTime: Equatable {
     /// The destination's time, in whole seconds; nil when the answer does not tell it.
@@ -207,6 +224,22 @@ extension DeliveryFailure {
             requestID: judgement.requestID,
             remedy: judgement.remedy,
             at: time
+        )
+    }
+}
+
+extension Judgement {
+    /// For a request without an answer. `isTaken` tells whether curl took something of the body,
+    /// which may have arrived.
+    init(_ problem: TransportProblem, message: String, isTaken: Bool) {
+        self.init(
+            action: .again(problem.scope),
+            kind: .network,
+            result: .sendNetworkError,
+            code: problem.code,
+            message: message,
+            remedy: problem.remedy,
+            isOutcomeUnknown: isTaken || !problem.isSurelyUnsent
         )
     }
 }

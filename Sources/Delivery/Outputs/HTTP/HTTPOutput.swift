@@ -162,17 +162,20 @@ struct HTTPJudge {
         let status = response.head.status
         let isSuccess =
             successes.isEmpty ? (200...299).contains(status) : successes.contains(status)
-        let rule = isSuccess ? Self.stored : Self.rules.first { $0.fits(status) }
-        let known = rule ?? Self.unknown
+        let (rule, remedy) =
+            isSuccess
+            ? (Self.stored, "none needed")
+            : Self.rule(for: status)
+                ?? (Self.unknown, "check url: this is no answer of an HTTP server to a POST")
         var judgement = Judgement(
-            action: known.action,
-            kind: known.kind,
-            result: known.result,
+            action: rule.action,
+            kind: rule.kind,
+            result: rule.result,
             status: status,
             code: isSuccess ? nil : "HTTP\(status)",
             message: isSuccess ? "stored" : message(response),
             requestID: response.head["x-request-id"].map(redacted),
-            remedy: known.remedy,
+            remedy: remedy,
             retryAfter: isSuccess
                 ? nil
                 : SLSAnswer.wait(
@@ -222,115 +225,39 @@ struct HTTPJudge {
 
     // MARK: - The table
 
-    private struct Rule {
-        let statuses: [ClosedRange<Int>]
-        let action: Judgement.Action
-        let kind: DeliveryFailure.Kind
-        let result: ProducerResult
-        let remedy: String
+    private static let stored = Rule(.acknowledge, .other, .ok)
+    private static let unknown = Rule(.again(.endpoint), .other, .sendDiscardError)
+    private static let refused = Rule(.pause(.project), .request, .sendDiscardError)
 
-        init(
-            _ statuses: ClosedRange<Int>...,
-            action: Judgement.Action,
-            _ kind: DeliveryFailure.Kind,
-            _ result: ProducerResult,
-            _ remedy: String
-        ) {
-            self.statuses = statuses
-            self.action = action
-            self.kind = kind
-            self.result = result
-            self.remedy = remedy
-        }
-
-        func fits(_ status: Int) -> Bool { statuses.contains { $0.contains(status) } }
+    private static func rule(for status: Int) -> (rule: Rule, remedy: String)? {
+        rows.first { $0.statuses.contains { $0.contains(status) } }.map { ($0.rule, $0.remedy) }
     }
 
-    private static let stored = Rule(0...999, action: .acknowledge, .other, .ok, "none needed")
-
-    private static let unknown = Rule(
-        0...999,
-        action: .again(.endpoint),
-        .other,
-        .sendDiscardError,
-        "check url: this is no answer of an HTTP server to a POST"
-    )
-
-    /// The first that fits.
-    private static let rules: [Rule] = [
-        Rule(
-            200...299,
-            action: .pause(.project),
-            .request,
-            .sendDiscardError,
+    /// The first that fits counts.
+    private static let rows: [(statuses: [ClosedRange<Int>], rule: Rule, remedy: String)] = [
+        (
+            [200...299], refused,
             "add the status to success if it says that the logs are stored; otherwise check url"
         ),
-        Rule(
-            300...399,
-            action: .pause(.project),
-            .request,
-            .sendDiscardError,
-            "set url to where the redirection leads; Sluice follows none"
+        ([300...399], refused, "set url to where the redirection leads; Sluice follows none"),
+        (
+            [401...401], .unauthorized, "check the headers that prove who sends, as authorization"
         ),
-        Rule(
-            401...401,
-            action: .pause(.project),
-            .unauthorized,
-            .sendUnauthorized,
-            "check the headers that prove who sends, as authorization"
-        ),
-        Rule(
-            403...403,
-            action: .pause(.project),
-            .unauthorized,
-            .sendUnauthorized,
+        (
+            [403...403], .unauthorized,
             "check the headers that prove who sends, and what they may do there"
         ),
-        Rule(
-            404...404,
-            410...410,
-            action: .pause(.project),
-            .notFound,
-            .sendUnauthorized,
+        (
+            [404...404, 410...410], Rule(.pause(.project), .notFound, .sendUnauthorized),
             "check url"
         ),
-        Rule(
-            408...408,
-            425...425,
-            500...599,
-            action: .again(.endpoint),
-            .server,
-            .sendServerError,
-            "none needed unless it lasts"
-        ),
-        Rule(
-            413...413,
-            action: .split,
-            .content,
-            .sendDiscardError,
-            "lower packet.bytes or packet.logs of the destination"
-        ),
-        Rule(
-            429...429,
-            action: .slowDown(.quota),
-            .quota,
-            .sendQuotaError,
-            "none needed unless it lasts"
-        ),
-        Rule(
-            400...400,
-            422...422,
-            action: .split,
-            .content,
-            .sendDiscardError,
+        ([408...408, 425...425, 500...599], .server, "none needed unless it lasts"),
+        ([413...413], .content, "lower packet.bytes or packet.logs of the destination"),
+        ([429...429], .quota, "none needed unless it lasts"),
+        (
+            [400...400, 422...422], .content,
             "look for what the server does not like about the log; body and shape choose the form"
         ),
-        Rule(
-            400...499,
-            action: .pause(.project),
-            .request,
-            .sendDiscardError,
-            "check url, body and compress against what the server takes"
-        ),
+        ([400...499], refused, "check url, body and compress against what the server takes"),
     ]
 }

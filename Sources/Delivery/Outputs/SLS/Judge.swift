@@ -1,9 +1,20 @@
 import SLS
 
 /// Decides from SLS's answer what becomes of a packet, and how far the reason reaches. Everything
-/// that it knows is in its table.
+/// that it knows is in the tables of `ErrorCode` and `StatusRule`.
 enum Judge {
-    /// `credential` is the one that signed the request: a server may echo it, so its secrets are
+    /// An answer without a request id: a captive portal, a proxy, another server. Even its 200 says
+    /// nothing about the packet.
+    static let foreign = Rule(.again(.endpoint), .notSLS, .sendServerError)
+    static let foreignRemedy =
+        "check the endpoint, and what stands between here and SLS (proxy, load balancer)"
+
+    /// For a sequence number that Sluice cannot have used.
+    private static let relaneRemedy =
+        "the packet goes again in another lane; if this lasts, SLS takes no sequence numbers for this "
+        + "logstore: set exactly_once: false for the destination"
+
+    /// `credential` is the one that signed the request. A server may echo it, so its secrets are
     /// taken out of the message before anything but the rule is read from it.
     static func judge(
         _ answer: SLSAnswer,
@@ -16,14 +27,14 @@ enum Judge {
             return Judgement(
                 shown,
                 foreign,
-                action: .again(.endpoint),
+                action: foreign.action,
                 message: "the answer with HTTP status \(answer.status) has no x-log-requestid: it "
                     + "is not from SLS",
                 remedy: foreignRemedy
             )
         }
         let known = answer.errorCode.flatMap(ErrorCode.known)
-        let byStatus = byStatus.first { $0.fits(answer) }
+        let byStatus = StatusRule.table.first { $0.fits(answer) }
         let rule = known?.rule ?? byStatus?.rule ?? foreign
         let action = action(of: rule, answer, attempt)
         let message = shown.errorMessage ?? known?.meaning ?? "HTTP status \(answer.status)"
@@ -54,16 +65,11 @@ enum Judge {
         _ answer: SLSAnswer,
         _ attempt: Attempt
     ) -> Judgement.Action {
-        switch rule.plan {
-        case .again(let scope): .again(scope)
-        case .slowDown(let scope): .slowDown(scope)
+        switch rule.action {
         case .pause(.logstore) where isAboutCredential(answer): .pause(.project)
-        case .pause(let scope): .pause(scope)
-        case .resign: .resign
-        case .split: .split
-        case .suspect: .suspect
-        case .sequence:
-            if !attempt.hasLane { .suspect } else { attempt.mayBeStored ? .acknowledge : .relane }
+        case .relane where !attempt.hasLane: .suspect
+        case .relane where attempt.mayBeStored: .acknowledge
+        case let action: action
         }
     }
 
@@ -78,68 +84,6 @@ enum Judge {
             where: message.contains
         )
     }
-
-    /// For answers with a request id and an unknown code, or none. The first row that fits.
-    static let byStatus: [Rule.ByStatus] = [
-        // The one status that is about the credential. Where it is about one logstore all the same,
-        // the destination notices when other logstores store packets.
-        .init(
-            401...401,
-            .unauthorized,
-            "check the credential and its permission to write to this logstore"
-        ),
-        .init(
-            403...403,
-            .quota,
-            "look the code up in the documentation of SLS; it may be a quota to raise",
-            saying: "quota",
-            "exceed"
-        ),
-        // A refusal for a reason of one logstore must not slow down the whole project.
-        .init(
-            403...403,
-            Rule(.pause(.logstore), .other, .sendQuotaError),
-            "look the code up in the documentation of SLS; it may be a permission or an access rule"
-        ),
-        .init(404...404, .noLogstore, "check endpoint, project and logstore"),
-        .init(
-            405...405,
-            Rule(.suspect, .request, .parametersInvalid),
-            "check the endpoint, and that nothing on the way changes requests"
-        ),
-        .init(413...413, .content, "lower packet.bytes of the destination"),
-        .init(
-            429...429,
-            Rule(.slowDown(.logstore), .quota, .sendDiscardError),
-            "none needed unless it lasts"
-        ),
-        .init(500...599, .server, "none needed unless it lasts"),
-        .init(
-            300...399,
-            Rule(.pause(.project), .request, .sendDiscardError),
-            "set the endpoint that the redirection leads to; Sluice follows none"
-        ),
-        .init(400...499, .suspect, "look the code up in the documentation of SLS"),
-        .init(
-            0...999,
-            Rule(.again(.endpoint), .other, .sendDiscardError),
-            "check the endpoint: SLS answers a write with 200 or an error"
-        ),
-    ]
-
-    /// An answer without a request id: a captive portal, a proxy, another server. Even its 200 says
-    /// nothing about the packet.
-    static let foreign = Rule(.again(.endpoint), .notSLS, .sendServerError)
-
-    static let foreignRemedy =
-        "check the endpoint, and what stands between here and SLS (proxy, load balancer)"
-
-    /// For a sequence number that Sluice cannot have used.
-    static let relaneRemedy =
-        "the packet goes again in another lane; if this lasts, SLS takes no sequence numbers for this "
-        + "logstore: set exactly_once: false for the destination"
-
-    static let transport = Rule(.again(.endpoint), .network, .sendNetworkError)
 
     /// What the answer to a proof tells about the credential. SLS looks at the signature before
     /// anything else, so any refusal for another reason accepts it.
@@ -165,20 +109,6 @@ enum Judge {
 }
 
 extension Judgement {
-    /// For a request without an answer. `isTaken` tells whether curl took something of the body,
-    /// which may have arrived.
-    init(_ problem: TransportProblem, message: String, isTaken: Bool) {
-        self.init(
-            action: .again(problem.scope),
-            kind: Judge.transport.kind,
-            result: Judge.transport.result,
-            code: problem.code,
-            message: message,
-            remedy: problem.remedy,
-            isOutcomeUnknown: isTaken || !problem.isSurelyUnsent
-        )
-    }
-
     fileprivate static func stored(_ answer: SLSAnswer) -> Judgement {
         Judgement(
             action: .acknowledge,
@@ -244,63 +174,5 @@ extension Judgement.Traits {
     private static func isAboutExpiry(_ code: String, _ words: String) -> Bool {
         code.contains("TokenExpired") || code == "SecurityToken.Expired"
             || words.contains("token") && words.contains("expired")
-    }
-}
-
-/// A row of the judge's table.
-struct Rule: Equatable {
-    enum Plan: Equatable {
-        case again(GateScope)
-        case slowDown(GateScope)
-        case pause(GateScope)
-        case resign
-        case split
-        case suspect
-        case sequence
-    }
-
-    let plan: Plan
-    let kind: DeliveryFailure.Kind
-    let result: ProducerResult
-
-    init(_ plan: Plan, _ kind: DeliveryFailure.Kind, _ result: ProducerResult) {
-        self.plan = plan
-        self.kind = kind
-        self.result = result
-    }
-
-    static let content = Rule(.split, .content, .sendDiscardError)
-    static let suspect = Rule(.suspect, .request, .sendDiscardError)
-    static let unauthorized = Rule(.pause(.project), .unauthorized, .sendUnauthorized)
-    static let quota = Rule(.slowDown(.quota), .quota, .sendQuotaError)
-    static let noLogstore = Rule(.pause(.logstore), .notFound, .sendUnauthorized)
-    static let server = Rule(.again(.endpoint), .server, .sendServerError)
-
-    /// For answers of SLS with an unknown code.
-    struct ByStatus {
-        let rule: Rule
-        let statuses: ClosedRange<Int>
-        let remedy: String
-        /// One of these has to be in the code or the message; when there are none, any will do.
-        let words: [String]
-
-        init(
-            _ statuses: ClosedRange<Int>,
-            _ rule: Rule,
-            _ remedy: String,
-            saying words: String...
-        ) {
-            self.statuses = statuses
-            self.rule = rule
-            self.remedy = remedy
-            self.words = words
-        }
-
-        func fits(_ answer: SLSAnswer) -> Bool {
-            guard statuses.contains(answer.status) else { return false }
-            if words.isEmpty { return true }
-            let said = [answer.errorCode, answer.errorMessage].compactMap { $0?.lowercased() }
-            return words.contains { word in said.contains { $0.contains(word) } }
-        }
     }
 }
