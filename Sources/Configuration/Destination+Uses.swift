@@ -39,7 +39,7 @@ extension Destination {
     /// with the tags of the day it was accepted.
     package var deliverySettings: DestinationSettings {
         var settings = DestinationSettings(name: name, target)
-        settings.probeWaits = transfer.retry
+        settings.retryWaits = transfer.retry
         settings.concurrency = transfer.concurrency
         settings.dropUnauthorized = transfer.dropsUnauthorized
         settings.clockOffset = transfer.clockOffset

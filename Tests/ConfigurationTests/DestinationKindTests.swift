@@ -72,7 +72,7 @@ import Testing
         #expect(target.headers.first?.value == Secret("Bearer hush"))
         #expect(settings.transport.clientCertificate?.keyFile == key)
         #expect(
-            settings.probeWaits == Backoff(first: .seconds(2), longest: .seconds(300), times: 3)
+            settings.retryWaits == Backoff(first: .seconds(2), longest: .seconds(300), times: 3)
         )
         #expect(!read.isRequired)
     }

@@ -48,7 +48,7 @@ import Testing
         let source = try MemorySource()
         let refusal = ScriptedServer.Reply.answer(401, code: "SignatureNotMatch", message: "no")
         let rig = try Rig(source, ScriptedServer { _, _ in refusal }) {
-            $0.probeWaits = Backoff(first: .seconds(600), longest: .seconds(600))
+            $0.retryWaits = Backoff(first: .seconds(600), longest: .seconds(600))
         }
         source.offer(1)
         #expect(rig.recorder.lines.wait { $0.contains { $0.contains("destination is paused") } })

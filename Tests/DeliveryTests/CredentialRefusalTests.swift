@@ -33,7 +33,7 @@ import Testing
             forwarder = try Forwarder(
                 ["app", "audit"].map { name in
                     var settings = try Samples.destination(port: port, name: name)
-                    settings.probeWaits = waits
+                    settings.retryWaits = waits
                     return settings
                 },
                 source: source,
@@ -117,7 +117,7 @@ import Testing
             request.logstore == "good" ? .stored : Self.unknown
         }
         let rig = try Rig(source, server) {
-            $0.probeWaits = Backoff(first: .milliseconds(10), longest: .seconds(60))
+            $0.retryWaits = Backoff(first: .milliseconds(10), longest: .seconds(60))
         }
         for number in 1...10 as ClosedRange<Int64> {
             source.offer(number, logstore: "refused-\(number)")

@@ -92,7 +92,7 @@ import Testing
         let all = try destinations(3)
         turn(all)
         #expect(turn(all) == [])
-        all[0].gates.endpoint.gate.pause(.seconds(60), now, random: 1)
+        all[0].gates.endpoint.gate.pause(now, random: 1)
         all[0].tryAgain()
         #expect(all[2].gates.endpoint.gate.permits(Moment.now), "it is the same endpoint")
         #expect(turn(all) == ["d0", "d1", "d2"])
@@ -131,8 +131,8 @@ import Testing
             case .project:
                 let pause = Pause(failure: refusal, scope: .project)
                 gates.pauseForCredential(pause, isUndecided: false, now)
-            case .quota: gates.quota.gate.pause(.seconds(60), now, random: 1)
-            default: gates.endpoint.gate.pause(.seconds(60), now, random: 1)
+            case .quota: gates.quota.gate.pause(now, random: 1)
+            default: gates.endpoint.gate.pause(now, random: 1)
             }
             #expect(isPaused(), "the probe may not go yet")
             gates.tryAgain(now)
@@ -210,7 +210,7 @@ import Testing
         while !turn(all).isEmpty {}
         let outlets = destination.outlets
         outlets.forEach { outlet in
-            outlet.gate.pause(.seconds(60), now, random: 1)
+            outlet.gate.pause(now, random: 1)
             outlet.pause = Pause(failure: refusal, scope: .logstore)
             outlets.wake(outlet)
         }

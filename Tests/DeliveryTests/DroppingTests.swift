@@ -15,7 +15,7 @@ import Testing
         let server = try ScriptedServer { _, _ in .answer(401, code: "Unauthorized") }
         let rig = try Rig(source, server) {
             $0.dropUnauthorized = true
-            $0.probeWaits = PauseTests.patient
+            $0.retryWaits = PauseTests.patient
         }
         source.offer(1)
         #expect(rig.recorder.lines.wait { $0.contains { $0.contains("logstore is paused") } })
@@ -43,7 +43,7 @@ import Testing
         }
         let rig = try Rig(source, server) {
             $0.dropUnauthorized = true
-            $0.probeWaits = PauseTests.quick
+            $0.retryWaits = PauseTests.quick
         }
         holder.withLock { $0 = rig.credential }
         source.offer(1)
@@ -66,7 +66,7 @@ import Testing
         }
         let rig = try Rig(source, server) {
             $0.dropUnauthorized = true
-            $0.probeWaits = PauseTests.quick
+            $0.retryWaits = PauseTests.quick
         }
         holder.withLock { $0 = rig.credential }
         source.offer(1)
@@ -90,7 +90,7 @@ import Testing
         }
         let rig = try Rig(source, server) {
             $0.dropUnauthorized = true
-            $0.probeWaits = PauseTests.quick
+            $0.retryWaits = PauseTests.quick
         }
         source.offer(1)
         #expect(source.state.wait { $0.acknowledged == [1] })
@@ -109,7 +109,7 @@ import Testing
         }
         let rig = try Rig(source, server) {
             $0.dropUnauthorized = true
-            $0.probeWaits = PauseTests.quick
+            $0.retryWaits = PauseTests.quick
         }
         holder.withLock { $0 = rig.credential }
         source.offer(1)

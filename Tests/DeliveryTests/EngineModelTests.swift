@@ -37,7 +37,7 @@ import Testing
         let rig = try Rig(source, server, compression: .none) {
             $0.transport.sendTimeout = .milliseconds(100)
             $0.concurrency = 4
-            $0.probeWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(4))
+            $0.retryWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(4))
         }
         for number in 1...100 as ClosedRange<Int64> {
             let lane = Lane(key: String(repeating: "b", count: 32), sequence: number)

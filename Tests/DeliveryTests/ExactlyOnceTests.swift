@@ -30,7 +30,7 @@ import Testing
         )
         rules.lanes = lanes
         let bench = try StoredBench(sandbox, rules) {
-            $0.probeWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(4))
+            $0.retryWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(4))
             $0.transport.sendTimeout = .seconds(1)
         }
         let quarter = Self.batches / 4

@@ -58,9 +58,9 @@ import Testing
         let patient = Backoff(first: .seconds(3600), longest: .seconds(3600))
         var b = try Samples.destination(port: server.port, name: "b")
         b.sls.endpoints.append(try Endpoint(parsing: "http://localhost:\(server.port)"))
-        b.probeWaits = patient
+        b.retryWaits = patient
         var a = try Samples.destination(port: server.port, name: "a")
-        a.probeWaits = patient
+        a.retryWaits = patient
         let forwarder = try Forwarder(
             [a, b],
             source: source,

@@ -71,7 +71,7 @@ import Testing
         let rig = try Rig(source, server) {
             $0.transport.sendTimeout = time
             // Whoever waits for a probe's turn waits longer than this test may take.
-            $0.probeWaits = Backoff(first: .seconds(3600), longest: .seconds(3600))
+            $0.retryWaits = Backoff(first: .seconds(3600), longest: .seconds(3600))
         }
         for logstore in 1...4 as ClosedRange<Int64> {
             for number in 1...40 as ClosedRange<Int64> {

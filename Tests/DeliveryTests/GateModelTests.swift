@@ -7,7 +7,7 @@ import Testing
 /// Whatever happens in whatever order: places are counted right, and a gate opens again.
 @Suite struct GateModelTests {
     struct World {
-        var gate = Gate(Gate.Bounds(most: 8, least: 2))
+        var gate = Gate(most: 8)
         var random: SeededRandom
         var now = Moment(nanoseconds: 1_000_000_000_000)
         var flying: [Gate.Pass] = []
@@ -63,7 +63,7 @@ import Testing
             world.step()
             let gate = world.gate
             #expect(gate.inFlight == world.flying.count)
-            #expect((2...8).contains(gate.limit))
+            #expect((1...8).contains(gate.limit))
             #expect(gate.inFlight <= 8 + 1)
             if let next = gate.nextOpening { #expect(next - world.now <= .seconds(601)) }
             #expect(gate.nextOpening != nil || gate.inFlight > 0, "nobody would ever open it")

@@ -12,8 +12,8 @@ import Testing
         var gate: Gate
         var now = GateTests.start
 
-        init(most: Int = 16, least: Int = 1) {
-            gate = Gate(Gate.Bounds(most: most, least: least))
+        init(most: Int = 16, waits: Backoff = .retry) {
+            gate = Gate(most: most, waits: waits)
             gate.limit = most
         }
 
@@ -66,7 +66,7 @@ import Testing
     @Test("A new gate begins with a quarter, and grows by one with each ten good results")
     func growth() {
         var bench = Bench()
-        bench.gate = Gate(Gate.Bounds(most: 16))
+        bench.gate = Gate(most: 16)
         #expect(bench.gate.limit == 4)
         bench.send(.stored, times: 9)
         #expect(bench.gate.limit == 4)
@@ -325,13 +325,13 @@ import Testing
         }
     }
 
-    @Test("New bounds hold at once")
-    func bounds() {
+    @Test("Another maximum holds at once, and more places may be used at once")
+    func widening() {
         var bench = Bench()
-        bench.gate.set(Gate.Bounds(most: 4))
+        bench.gate.widen(to: 4)
         #expect(bench.gate.limit == 4)
-        bench.gate.set(Gate.Bounds(most: 32, least: 8))
-        #expect(bench.gate.limit == 8)
+        bench.gate.widen(to: 32)
+        #expect(bench.gate.limit == 32)
     }
 
     // MARK: - Quotas

@@ -275,7 +275,7 @@ import Testing
         let server = try ScriptedServer { _, _ in Self.reply(works.now ? 200 : 500) }
         let rig = try rig(server) { _ in
         } settings: {
-            $0.probeWaits = Backoff(first: .milliseconds(10), longest: .seconds(3600), times: 2)
+            $0.retryWaits = Backoff(first: .milliseconds(10), longest: .seconds(3600), times: 2)
         }
         source.offer(1)
         #expect(server.requests.wait { $0.count == 3 })
@@ -293,7 +293,7 @@ import Testing
         let server = try ScriptedServer { _, _ in Self.reply(works.now ? 200 : 500) }
         let rig = try rig(server) { _ in
         } settings: {
-            $0.probeWaits = Backoff(first: .milliseconds(10), longest: .seconds(3600), times: 1)
+            $0.retryWaits = Backoff(first: .milliseconds(10), longest: .seconds(3600), times: 1)
         }
         source.offer(1)
         #expect(server.requests.wait { $0.count == 2 })

@@ -21,7 +21,7 @@ import Testing
 
     func forwarder() throws -> Forwarder {
         try TestSandbox.forwarder(source, [sandbox], recorder.journal) {
-            $0.probeWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(50))
+            $0.retryWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(50))
         }
     }
 

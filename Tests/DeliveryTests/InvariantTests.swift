@@ -70,7 +70,7 @@ import Testing
     @Test("A pass that is given back twice ends the process")
     func passTwice() async {
         await #expect(processExitsWith: .failure) {
-            var gate = Gate(Gate.Bounds(most: 4))
+            var gate = Gate(most: 4)
             let pass = gate.enter(.now, bytes: 1)
             _ = gate.leave(pass, .stored, .now, random: 0)
             _ = gate.leave(pass, .stored, .now, random: 0)

@@ -87,7 +87,7 @@ import Testing
         }
         first.withLock { $0 = server }
         let rig = try Rig(source, server) {
-            $0.probeWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(50))
+            $0.retryWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(50))
         }
         source.offer(1)
         #expect(source.state.wait { $0.acknowledged == [1] })
@@ -140,7 +140,7 @@ import Testing
                 ? .answer(400, code: "InvalidSequenceId") : .stored
         }
         let rig = try Rig(source, server) {
-            $0.probeWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(200))
+            $0.retryWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(200))
         }
         for number in 1...40 as ClosedRange<Int64> {
             source.offer(number, lane: Lane(key: Self.lane.key, sequence: number))

@@ -20,7 +20,7 @@ import Testing
             return .answer(400, code: "InvalidCompressType")
         }
         let rig = try Rig(source, server) {
-            $0.probeWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(10))
+            $0.retryWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(10))
         }
         source.offer(1, lane: LaneDeliveryTests.lane, isRecovered: isRecovered)
         #expect(server.requests.wait { $0.count >= 20 })

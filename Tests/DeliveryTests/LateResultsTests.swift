@@ -31,7 +31,7 @@ import Testing
     }
 
     static func quick(_ settings: inout DestinationSettings) {
-        settings.probeWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(10))
+        settings.retryWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(10))
     }
 
     @Test("A packet stored with the old settings proves no packet at fault that the new ones spoil")
@@ -102,7 +102,7 @@ import Testing
             dependencies
         )
         let key = EndpointKey.server(old.sls.endpoint, proxy: nil)
-        let endpoint = shared.endpoints.endpoint(for: key, places: 8, waits: old.probeWaits)
+        let endpoint = shared.endpoints.endpoint(for: key, places: 8, waits: old.retryWaits)
         let outlet = Outlet(destination: "app", logstore: "app-log")
         destination.announced(outlet)
         let now = Moment.now

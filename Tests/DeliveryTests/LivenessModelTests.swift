@@ -45,7 +45,7 @@ import Testing
         private static func adjust(_ settings: inout DestinationSettings) {
             settings.transport.sendTimeout = .milliseconds(100)
             settings.concurrency = 4
-            settings.probeWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(4))
+            settings.retryWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(4))
         }
 
         func offer(to logstore: String) {

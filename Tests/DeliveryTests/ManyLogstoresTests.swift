@@ -14,7 +14,7 @@ import Testing
         try sandbox.fail(#"{"logstore":"store-42","code":"LogStoreNotExist"}"#)
         let rules = DestinationRules(packet: PacketLimits(logs: 100, age: .milliseconds(5)))
         let bench = try StoredBench(sandbox, rules) {
-            $0.probeWaits = Backoff(first: .milliseconds(5), longest: .milliseconds(20))
+            $0.retryWaits = Backoff(first: .milliseconds(5), longest: .milliseconds(20))
         }
         try bench.append(0..<400) { "store-\($0 % 100)" }
         let logs = 400 * Samples.logsPerRow

@@ -37,7 +37,7 @@ import Testing
     func rotation(code: String, message: String, isWhole: Bool) throws {
         let source = try MemorySource()
         let door = Door(.answer(401, code: code, message: message))
-        let rig = try Rig(source, door.server()) { $0.probeWaits = Self.patient }
+        let rig = try Rig(source, door.server()) { $0.retryWaits = Self.patient }
         for number in 1...5 as ClosedRange<Int64> { source.offer(number) }
         let event = isWhole ? "destination is paused" : "logstore is paused"
         #expect(rig.recorder.lines.wait { $0.contains { $0.contains(event) } })
@@ -72,7 +72,7 @@ import Testing
             holder.withLock { $0 }?.withLock { $0 = new }
             return .answer(401, code: "SignatureNotMatch")
         }
-        let rig = try Rig(source, server) { $0.probeWaits = Self.patient }
+        let rig = try Rig(source, server) { $0.retryWaits = Self.patient }
         holder.withLock { $0 = rig.credential }
         source.offer(1)
         #expect(source.state.wait { $0.acknowledged == [1] })
@@ -84,7 +84,7 @@ import Testing
     func status() throws {
         let source = try MemorySource()
         let door = Door(.answer(404, code: "LogStoreNotExist", message: "no such logstore"))
-        let rig = try Rig(source, door.server()) { $0.probeWaits = Self.patient }
+        let rig = try Rig(source, door.server()) { $0.retryWaits = Self.patient }
         source.offer(1)
         #expect(rig.recorder.lines.wait { $0.contains { $0.contains("logstore is paused") } })
         #expect(eventually { rig.status.outlets.first.map { $0.state != .running } ?? false })
@@ -111,7 +111,7 @@ import Testing
         let source = try MemorySource()
         let door = Door(.answer(404, code: "LogStoreNotExist"))
         let rig = try Rig(source, door.server()) {
-            $0.probeWaits = Backoff(first: .milliseconds(1), longest: .seconds(600), times: 2)
+            $0.retryWaits = Backoff(first: .milliseconds(1), longest: .seconds(600), times: 2)
         }
         source.offer(1)
         #expect(rig.server.requests.wait { $0.count == 3 })
@@ -130,7 +130,7 @@ import Testing
             times.withLock { $0.append(.now) }
             return number == 0 ? .answer(503, code: "ServerBusy", retryAfter: 1) : .stored
         }
-        let rig = try Rig(source, server) { $0.probeWaits = Self.quick }
+        let rig = try Rig(source, server) { $0.retryWaits = Self.quick }
         source.offer(1)
         #expect(source.state.wait { $0.acknowledged == [1] })
         rig.stop()
@@ -143,7 +143,7 @@ import Testing
     func clock() throws {
         let source = try MemorySource()
         let door = Door(.answer(400, code: "RequestTimeExpired"))
-        let rig = try Rig(source, door.server()) { $0.probeWaits = Self.quick }
+        let rig = try Rig(source, door.server()) { $0.retryWaits = Self.quick }
         source.offer(1)
         #expect(rig.recorder.lines.wait { $0.contains { $0.contains("endpoint is paused") } })
         #expect(rig.status.resigned == 0)
@@ -161,7 +161,7 @@ import Testing
         }
         let rig = try Rig(source, server) {
             $0.dropUnauthorized = true
-            $0.probeWaits = Self.quick
+            $0.retryWaits = Self.quick
         }
         for number in 1...20 as ClosedRange<Int64> { source.offer(number, logstore: "secret") }
         source.offer(21)

@@ -142,7 +142,7 @@ import Testing
         let forwarder = try forwarder(
             port: server.port,
             { $0 == "app" ? bad : Samples.credential },
-            adjusting: { $0.probeWaits = PauseTests.patient }
+            adjusting: { $0.retryWaits = PauseTests.patient }
         )
         source.offer(1, to: "app")
         #expect(eventually { forwarder.status[0].failures[.unauthorized] == 1 })

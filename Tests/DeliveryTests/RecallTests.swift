@@ -12,7 +12,7 @@ import Testing
 
     /// A destination that waits for its credential with packets that it was given before.
     private func waiting(_ source: MemorySource, _ server: ScriptedServer) throws -> Rig {
-        let rig = try Rig(source, server) { $0.probeWaits = PauseTests.quick }
+        let rig = try Rig(source, server) { $0.retryWaits = PauseTests.quick }
         for number in 1...3 as ClosedRange<Int64> { source.offer(number) }
         #expect(server.requests.wait { !$0.isEmpty })
         rig.credential.withLock { $0 = nil }
@@ -66,7 +66,7 @@ import Testing
         let source = try MemorySource()
         let isWell = Locked(false)
         let server = try ScriptedServer { _, _ in isWell.withLock { $0 } ? .stored : refusal }
-        let rig = try Rig(source, server) { $0.probeWaits = PauseTests.quick }
+        let rig = try Rig(source, server) { $0.retryWaits = PauseTests.quick }
         // More than are asked for, so that nothing that was asked for is left.
         for number in 1...40 as ClosedRange<Int64> { source.offer(number) }
         #expect(eventually { if case .paused = rig.status.state { true } else { false } })

@@ -10,7 +10,7 @@ import Testing
     func outlet(_ name: String, packets: Int = 1) -> DeliveryOutlet {
         let outlet = DeliveryOutlet(
             Outlet(destination: "app", logstore: name),
-            Gate.Bounds(most: 4)
+            Gate(most: 4)
         )
         for number in 0..<packets {
             outlet.line.arrived(PacketLineTests.lease(Int64(number)), inFlightMax: 8)
@@ -66,7 +66,7 @@ import Testing
 
     private func paused(_ name: String) -> DeliveryOutlet {
         let outlet = outlet(name)
-        outlet.gate.pause(.seconds(60), now, random: 1)
+        outlet.gate.pause(now, random: 1)
         return outlet
     }
 
@@ -97,7 +97,7 @@ import Testing
         outlet.gate.probing = nil
         turns.wake(outlet)
         #expect(turns.count == 1)
-        outlet.gate.pause(.seconds(60), now, random: 1)
+        outlet.gate.pause(now, random: 1)
         turns.wake(outlet)
         #expect(turns.count == 1)
         #expect(turns.next(probes: false) == nil)

@@ -9,7 +9,7 @@ struct DestinationEndpoints {
 
     init(_ settings: DestinationSettings, _ states: EndpointStates, places: Int) {
         self.endpoints = settings.endpoints.map { endpoint in
-            states.endpoint(for: endpoint, places: places, waits: settings.probeWaits)
+            states.endpoint(for: endpoint, places: places, waits: settings.retryWaits)
         }
         choice = EndpointChoice(count: settings.endpoints.count)
         seen = self.endpoints.map { ($0.recoveries, $0.closures) }

@@ -145,7 +145,7 @@ class SharedGate {
 
     /// The waits are those of the first destination that goes through it.
     init(waits: Backoff) {
-        gate = Gate(Gate.Bounds(most: 1, waits))
+        gate = Gate(most: 1, waits: waits)
     }
 
     /// One more destination goes through it, with so many places in flight.
@@ -193,7 +193,7 @@ final class ProjectQuotas {
     /// For one more destination with so many places.
     func quota(for settings: DestinationSettings, places: Int) -> ProjectQuota {
         let key = settings.quota
-        let quota = byKey[key] ?? ProjectQuota(key, waits: settings.probeWaits)
+        let quota = byKey[key] ?? ProjectQuota(key, waits: settings.retryWaits)
         byKey[key] = quota
         quota.join(places: places)
         return quota

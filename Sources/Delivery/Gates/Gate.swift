@@ -1,110 +1,15 @@
 import System
 
-/// How much may be in flight through one scope: an endpoint, a project or a logstore.
+/// Bounds the requests in flight through one scope: an endpoint, a project or a logstore.
 ///
-/// Pure: time and chance are passed in. Every request that goes through takes a `Pass` (`enter`)
-/// and gives it back exactly once with what its answer said (`leave`), whatever became of it; so no
-/// place can leak.
+/// Pure: time and chance are passed in. Each request takes a `Pass` (`enter`) and gives it back
+/// exactly once with what its answer said (`leave`), so no place can leak.
 ///
-/// A gate is *open* and lets up to `limit` through, which grows with windows of good results and
-/// shrinks with bad ones; or it is *probing*, and lets one at a time through, after waits that
-/// double, to see whether things are well again. Then it opens to half its maximum at once, because
-/// a backlog waits. Besides, a used up quota makes it let requests through at a steady pace.
+/// An *open* gate lets up to `limit` requests through. Windows of good results raise the limit, bad
+/// ones lower it. A *probing* gate lets one request at a time through, after waits that double.
+/// The first success opens it to half of its maximum at once, because a backlog waits. Besides, a
+/// used up quota makes the gate let requests through at a steady pace.
 struct Gate {
-    struct Bounds: Equatable {
-        var most: Int
-        var least = 1
-        /// Between the first probes, at most.
-        var firstWait: Duration = .milliseconds(100)
-        var longestWait: Duration = .seconds(60)
-        /// Between probes of something that only a paid bill opens.
-        var longestWaitSuspended: Duration = .seconds(300)
-        /// Between probes of logstores that were not refused, while it is unknown what is refused:
-        /// this gate's credential or single logstores behind it. Probes of refused logstores wait
-        /// up to `longestWait`.
-        var longestWaitUndecided: Duration = .seconds(1)
-        /// The longest Retry-After that is honoured; after it a probe is sent all the same.
-        var longestHold: Duration = .seconds(600)
-        /// Probes before a rest of the longest wait. With such a bound one failure is enough to
-        /// close the gate.
-        var probesMax: Int?
-    }
-
-    /// A request holds it while it is on its way.
-    struct Pass: Equatable {
-        let epoch: Int
-        let isProbe: Bool
-        let bytes: Int
-        let paces: Pacing.Ticket
-    }
-
-    var bounds: Bounds
-    /// How many may be in flight while it is open.
-    var limit: Int
-    private(set) var inFlight = 0
-    var probing: Probing?
-    var window = ResultWindow()
-    var pacing = Pacing()
-    /// Counts the changes (a decrease, a pause, a reopening) after which answers to earlier
-    /// requests prove nothing about the gate.
-    var epoch = 0
-
-    init(_ bounds: Bounds) {
-        self.bounds = bounds
-        // A careful start: nothing is known yet, and each window of ten good results raises it.
-        limit = max(bounds.least, bounds.most / 4)
-    }
-
-    /// True when one more request may go through now.
-    func permits(_ now: Moment) -> Bool {
-        nextOpening.map { $0 <= now } ?? false
-    }
-
-    /// When one more request may go through, if nothing happens before. Nil when only the end of a
-    /// request opens it.
-    var nextOpening: Moment? {
-        if let probing { return probing.isFlying ? nil : max(probing.next, pacing.next) }
-        return inFlight < limit ? pacing.next : nil
-    }
-
-    /// The same for a request of a logstore that was refused itself.
-    var nextOpeningOfRefused: Moment? {
-        nextOpening.map { max($0, probing?.nextOfRefused ?? $0) }
-    }
-
-    /// How many requests could go through now or in a moment: so many packets are worth asking the
-    /// queue for.
-    func room(_ now: Moment) -> Int {
-        guard let opening = nextOpening, opening <= now + Self.moment else { return 0 }
-        if probing != nil { return 1 }
-        guard let rate = pacing.rate(now) else { return limit - inFlight }
-        let soon = rate * (Self.moment / .seconds(1))
-        return min(limit - inFlight, 1 + Int(min(soon, 1e6)))
-    }
-
-    /// How long a hand-over from the queue may take.
-    private static let moment: Duration = .milliseconds(100)
-
-    /// A request goes through. The caller asks `permits` before.
-    mutating func enter(_ now: Moment, bytes: Int) -> Pass {
-        inFlight += 1
-        // A request that goes without being permitted is no probe.
-        let isProbe = probing?.isFlying == false
-        probing?.isFlying = true
-        return Pass(
-            epoch: epoch,
-            isProbe: isProbe,
-            bytes: bytes,
-            paces: pacing.sent(bytes: bytes, now)
-        )
-    }
-
-    /// Gives up a place.
-    mutating func freePlace() {
-        precondition(inFlight > 0, "a pass is given back once")
-        inFlight -= 1
-    }
-
     /// What an answer said about the scope.
     enum Verdict: Equatable {
         /// It stored the packet.
@@ -126,11 +31,87 @@ struct Gate {
 
     /// What the end of a request has changed for those that wait behind the gate.
     enum Change: Equatable {
-        /// An outage is over: what waits within this scope is worth a probe at once.
+        /// An outage is over: each waiting logstore is worth a probe at once.
         case recovered
         /// From now on one at a time tries.
         case closed
     }
+
+    /// A request holds it while it is on its way.
+    struct Pass: Equatable {
+        let epoch: Int
+        let isProbe: Bool
+        let bytes: Int
+        let paces: Pacing.Ticket
+    }
+
+    /// The longest Retry-After that is honoured; after it a probe is sent all the same.
+    private static let longestHold: Duration = .seconds(600)
+    /// How long a hand-over from the queue may take.
+    private static let handOverTime: Duration = .milliseconds(100)
+
+    /// How many may be in flight at most, and at present while the gate is open.
+    private(set) var most: Int
+    var limit: Int
+    private let waits: Backoff
+    private(set) var inFlight = 0
+    private(set) var probing: Probing?
+    private(set) var pacing = Pacing()
+    /// Counts the changes (a decrease, a pause, a reopening) after which answers to earlier
+    /// requests prove nothing about the gate.
+    private(set) var epoch = 0
+    private var window = ResultWindow()
+
+    init(most: Int, waits: Backoff = .retry) {
+        self.most = most
+        self.waits = waits
+        // A careful start: each window of ten good results raises it.
+        limit = max(1, most / 4)
+    }
+
+    // MARK: - The way in
+
+    /// True when one more request may go through now.
+    func permits(_ now: Moment) -> Bool {
+        nextOpening.map { $0 <= now } ?? false
+    }
+
+    /// When one more request may go through; nil when only the end of a request opens the gate.
+    var nextOpening: Moment? {
+        if let probing { return probing.isFlying ? nil : max(probing.next, pacing.next) }
+        return inFlight < limit ? pacing.next : nil
+    }
+
+    /// Like `nextOpening`, for a logstore that was itself refused.
+    var nextOpeningOfRefused: Moment? {
+        nextOpening.map { max($0, probing?.nextOfRefused ?? $0) }
+    }
+
+    /// How many requests could go through now or within a hand-over: so many packets are worth
+    /// asking the queue for.
+    func room(_ now: Moment) -> Int {
+        guard let opening = nextOpening, opening <= now + Self.handOverTime else { return 0 }
+        if probing != nil { return 1 }
+        guard let rate = pacing.rate(now) else { return limit - inFlight }
+        let soon = rate * (Self.handOverTime / .seconds(1))
+        return min(limit - inFlight, 1 + Int(min(soon, 1e6)))
+    }
+
+    /// A request goes through. The caller asks `permits` before.
+    mutating func enter(_ now: Moment, bytes: Int) -> Pass {
+        inFlight += 1
+        // A request that goes without being permitted is no probe.
+        let isProbe = probing?.isFlying == false
+        probing?.isFlying = true
+        return Pass(
+            epoch: epoch,
+            isProbe: isProbe,
+            bytes: bytes,
+            paces: pacing.sent(bytes: bytes, now)
+        )
+    }
+
+    // MARK: - The way out
 
     /// A request has come back. `random` is from 0 to 1.
     mutating func leave(
@@ -141,23 +122,24 @@ struct Gate {
         random: Double
     ) -> Change? {
         precondition(pass.epoch <= epoch, "a pass of another gate")
-        freePlace()
+        precondition(inFlight > 0, "a pass is given back once")
+        inFlight -= 1
         let wasOpen = probing == nil
         let isWitness = wasOpen || pass.epoch == epoch
         switch verdict {
-        case .stored, .reached: return succeeded(pass, verdict, now)
+        case .stored:
+            pacing.stored(pass.paces, bytes: pass.bytes, now)
+            return succeeded(pass, now)
+        case .reached: return succeeded(pass, now)
         case .failed: failed(pass, now, random: random)
-        case .overQuota(let quota): exceeded(pass, quota, now, random: random)
-        case .forbidden: refused(pass, bounds.longestWait, now, random: random)
+        // A quota is no outage: the answer proves that everything works, and the pace does the rest.
+        case .overQuota(let quota):
+            pacing.refused(pass.paces, quota, now, random: random)
+            _ = succeeded(pass, now)
+        case .forbidden: refused(pass, waits, now, random: random)
         case .undecided:
-            refused(
-                pass,
-                bounds.longestWaitUndecided,
-                waitsOfRefused: Backoff(first: bounds.firstWait, longest: bounds.longestWait),
-                now,
-                random: random
-            )
-        case .suspended: refused(pass, bounds.longestWaitSuspended, now, random: random)
+            refused(pass, waits.undecided, ofRefused: waits.endless, now, random: random)
+        case .suspended: refused(pass, waits.suspended, now, random: random)
         case .none: if isProbe(pass) { probing?.probeEnded(now, random: random) }
         }
         if let retryAfter, isWitness, verdict != .none { hold(until: now + retryAfter, now) }
@@ -168,25 +150,20 @@ struct Gate {
         }
     }
 
-    private mutating func succeeded(_ pass: Pass, _ verdict: Verdict, _ now: Moment) -> Change? {
-        if verdict == .stored { pacing.stored(pass.paces, bytes: pass.bytes, now) }
-        if probing != nil { return heard(pass, now) }
-        guard pass.epoch == epoch else { return nil }
-        if window.count(isFailure: false, now) == .grow { limit = min(bounds.most, limit + 1) }
-        return nil
-    }
-
-    /// Good news while probing.
-    private mutating func heard(_ pass: Pass, _ now: Moment) -> Change? {
+    private mutating func succeeded(_ pass: Pass, _ now: Moment) -> Change? {
         guard pass.epoch == epoch else {
-            // Sent before the trouble, so it may not be over; but that is worth a probe.
+            // Sent before the outage, which may go on; but that is worth a probe.
             if probing?.isFlying == false { probing?.begin(now) }
             return nil
         }
-        probing = nil
-        limit = max(bounds.least, bounds.most / 2)
-        startOver()
-        return .recovered
+        guard probing == nil else {
+            probing = nil
+            limit = max(1, most / 2)
+            startOver()
+            return .recovered
+        }
+        if window.count(isFailure: false, now) == .grow { limit = min(most, limit + 1) }
+        return nil
     }
 
     private mutating func failed(_ pass: Pass, _ now: Moment, random: Double) {
@@ -194,61 +171,62 @@ struct Gate {
             if isProbe(pass) { probing?.probeFailed(now, random: random) }
             return
         }
-        // What was sent by more than there are now says nothing against these.
+        // The failures of more requests in flight say nothing against fewer.
         guard pass.epoch == epoch else { return }
-        if bounds.probesMax != nil { return pause(bounds.longestWait, now, random: random) }
+        // Where the tries are counted, one failure is enough to close the gate.
+        if waits.times != nil { return pause(waits, now, random: random) }
         switch window.count(isFailure: true, now) {
         case .shrink: decrease(to: limit * 4 / 5)
-        case .halve where limit > bounds.least: decrease(to: limit / 2)
-        case .halve: pause(bounds.longestWait, now, random: random)
+        case .halve where limit > 1: decrease(to: limit / 2)
+        case .halve: pause(waits, now, random: random)
         case .grow, .stay, nil: break
         }
     }
 
-    /// A quota is no outage: the answer proves that everything works, and the pace does the rest.
-    private mutating func exceeded(_ pass: Pass, _ quota: Quota, _ now: Moment, random: Double) {
-        pacing.refused(pass.paces, quota, now, random: random)
-        _ = succeeded(pass, .reached, now)
-    }
-
     private mutating func refused(
         _ pass: Pass,
-        _ longestWait: Duration,
-        waitsOfRefused: Backoff? = nil,
+        _ waits: Backoff,
+        ofRefused waitsOfRefused: Backoff? = nil,
         _ now: Moment,
         random: Double
     ) {
-        if probing != nil {
-            guard isProbe(pass) else { return }
-            probing?.longestWait = longestWait
+        if probing == nil {
+            if pass.epoch == epoch { pause(waits, now, random: random) }
+        } else if isProbe(pass) {
+            probing?.longestWait = waits.longest
             probing?.probeFailed(now, waitsOfRefused: waitsOfRefused, random: random)
-        } else if pass.epoch == epoch {
-            pause(longestWait, now, random: random)
         }
     }
 
-    private func isProbe(_ pass: Pass) -> Bool {
-        pass.isProbe && pass.epoch == epoch
-    }
+    private func isProbe(_ pass: Pass) -> Bool { pass.isProbe && pass.epoch == epoch }
 
     private mutating func decrease(to limit: Int) {
-        self.limit = max(bounds.least, limit)
+        self.limit = max(1, limit)
         startOver()
     }
 
-    // MARK: - From outside
-
-    /// Goes to single probes at once.
-    mutating func pause(_ longestWait: Duration, _ now: Moment, random: Double) {
-        let waits = Backoff(first: bounds.firstWait, longest: longestWait, times: bounds.probesMax)
+    private mutating func pause(_ waits: Backoff, _ now: Moment, random: Double) {
         probing = Probing(waits, now, random: random)
         startOver()
     }
 
+    private mutating func startOver() {
+        window = ResultWindow()
+        epoch += 1
+    }
+
+    // MARK: - From outside
+
+    /// Goes to single probes at once. While it is `undecided` whether this gate's credential or
+    /// single logstores are refused, the waits between them stay short.
+    mutating func pause(isUndecided: Bool = false, _ now: Moment, random: Double) {
+        pause(isUndecided ? waits.undecided : waits, now, random: random)
+    }
+
     /// Lets nothing through until then, as a server asked for; the first one after is a probe.
     mutating func hold(until moment: Moment, _ now: Moment) {
-        if probing == nil { pause(bounds.longestWait, now, random: 0) }
-        probing?.hold(until: min(moment, now + bounds.longestHold))
+        if probing == nil { pause(waits, now, random: 0) }
+        probing?.hold(until: min(moment, now + Self.longestHold))
     }
 
     /// While probing, the next one need not wait longer than until then.
@@ -261,43 +239,31 @@ struct Gate {
         if probing?.isResting == true { probing?.hasten(to: now) }
     }
 
-    /// Something has changed, as a credential or a setting: worth a probe at once. Requests that
-    /// were sent before say nothing any more.
+    /// A credential or a setting has changed: worth a probe at once. Requests that were sent before
+    /// say nothing any more.
     mutating func reopen(_ now: Moment) {
         probing?.beginAgain(now)
         startOver()
     }
 
-    /// At run time.
-    mutating func set(_ bounds: Bounds) {
-        self.bounds = bounds
-        limit = min(max(limit, bounds.least), bounds.most)
-    }
-
-    /// At run time, to so many in flight; what is more than before may be used at once.
+    /// Changes the maximum at run time; more places than before may be used at once.
     mutating func widen(to most: Int) {
-        var bounds = bounds
-        let more = max(0, most - bounds.most)
-        bounds.most = most
-        set(bounds)
-        limit = min(most, limit + more)
-    }
-
-    private mutating func startOver() {
-        window = ResultWindow()
-        epoch += 1
+        limit = min(max(limit, 1), most) + max(0, most - self.most)
+        limit = min(most, limit)
+        self.most = most
     }
 }
 
-extension Gate.Bounds {
-    init(most: Int, _ waits: Backoff) {
-        self.init(
-            most: most,
-            firstWait: waits.first,
-            longestWait: waits.longest,
-            longestWaitSuspended: waits.longest * 5,
-            longestWaitUndecided: max(waits.first, min(waits.longest, .seconds(1))),
-            probesMax: waits.times
-        )
+extension Backoff {
+    /// Between probes of something that only a paid bill opens.
+    fileprivate var suspended: Backoff { with(longest: longest * 5) }
+
+    /// Between probes of logstores that were not refused, while it is unknown what is refused.
+    fileprivate var undecided: Backoff { with(longest: max(first, min(longest, .seconds(1)))) }
+
+    fileprivate var endless: Backoff { Backoff(first: first, longest: longest) }
+
+    private func with(longest: Duration) -> Backoff {
+        Backoff(first: first, longest: longest, times: times)
     }
 }

@@ -27,9 +27,9 @@ final class DeliveryOutlet {
     private(set) var isBusy = false
     var isDirty = false
 
-    init(_ name: Outlet, _ bounds: Gate.Bounds) {
+    init(_ name: Outlet, _ gate: Gate) {
         self.name = name
-        gate = Gate(bounds)
+        self.gate = gate
         status = OutletStatus(logstore: name.logstore)
     }
 

@@ -51,8 +51,8 @@ final class OutletRegistry {
     // MARK: - What the queue has
 
     /// The queue has logs for this logstore.
-    func announced(_ name: Outlet, _ bounds: Gate.Bounds) {
-        let outlet = outlet(name, bounds)
+    func announced(_ name: Outlet, _ settings: DestinationSettings) {
+        let outlet = outlet(name, settings)
         outlet.announced()
         markDirty(outlet)
     }
@@ -64,16 +64,16 @@ final class OutletRegistry {
         markDirty(outlet)
     }
 
-    func arrived(_ lease: Lease, _ bounds: Gate.Bounds) {
-        let outlet = outlet(lease.packet.stream.outlet, bounds)
+    func arrived(_ lease: Lease, _ settings: DestinationSettings) {
+        let outlet = outlet(lease.packet.stream.outlet, settings)
         outlet.line.arrived(lease, inFlightMax: outlet.gate.limit)
         turns.enlist(outlet)
         markDirty(outlet)
     }
 
-    private func outlet(_ name: Outlet, _ bounds: Gate.Bounds) -> DeliveryOutlet {
+    private func outlet(_ name: Outlet, _ settings: DestinationSettings) -> DeliveryOutlet {
         if let known = outlets[name.logstore] { return known }
-        let new = DeliveryOutlet(name, bounds)
+        let new = DeliveryOutlet(name, settings.gate(most: settings.concurrency))
         outlets[name.logstore] = new
         return new
     }

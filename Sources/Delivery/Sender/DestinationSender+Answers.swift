@@ -134,7 +134,7 @@ extension DestinationSender {
             lease.suspicions += 1
             if judgement.kind == .clock, lease.packet.logCount == 1 {
                 let random = Double.random(in: 0...1)
-                let wait = settings.probeWaits.wait(after: lease.suspicions, random: random)
+                let wait = settings.retryWaits.wait(after: lease.suspicions, random: random)
                 leases.awaitClock(lease, of: outlet, until: now + wait)
             } else {
                 suspected(lease, load, ending)
@@ -158,7 +158,7 @@ extension DestinationSender {
         let isConfirmed = lease.refused == load.credential
         lease.refused = load.credential
         let wait =
-            isConfirmed ? .zero : settings.probeWaits.wait(after: 1, random: .random(in: 0...1))
+            isConfirmed ? .zero : settings.retryWaits.wait(after: 1, random: .random(in: 0...1))
         gates.hastenProbe(of: outlet, judgement.scope, to: now + wait)
         if isConfirmed {
             leases.discard(lease, of: outlet, DeathReason(judgement))

@@ -79,14 +79,14 @@ final class DestinationSender {
         var lease = Lease(packet)
         leases.began(lease)
         if !memory.reserve(content: lease.contentBytes) { lease.dropContent() }
-        outlets.arrived(lease, settings.bounds(most: settings.concurrency))
-        if settings.probeWaits.times != nil, let outlet = outlets[packet.stream.logstore] {
+        outlets.arrived(lease, settings)
+        if settings.retryWaits.times != nil, let outlet = outlets[packet.stream.logstore] {
             gates.endRest(of: outlet, .now)
         }
     }
 
     func announced(_ outlet: Outlet) {
-        outlets.announced(outlet, settings.bounds(most: settings.concurrency))
+        outlets.announced(outlet, settings)
     }
 
     func retired(_ outlet: Outlet) { outlets.retired(outlet) }

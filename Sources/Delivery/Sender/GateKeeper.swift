@@ -31,7 +31,7 @@ final class GateKeeper {
         places = Places(total: 2 * settings.concurrency)
         endpoints = DestinationEndpoints(settings, shared.endpoints, places: places.total)
         quota = shared.quotas.quota(for: settings, places: places.total)
-        project = Gate(settings.bounds(most: places.total))
+        project = settings.gate(most: places.total)
         // Each outlet begins carefully; together they are bounded by the places.
         project.limit = places.total
     }
@@ -191,9 +191,7 @@ final class GateKeeper {
     /// Another destination's request was refused for the credential that this one uses, too: single
     /// requests try it here.
     func pauseForCredential(_ cause: Pause, isUndecided: Bool, _ now: Moment) {
-        let bounds = project.bounds
-        let longestWait = isUndecided ? bounds.longestWaitUndecided : bounds.longestWait
-        project.pause(longestWait, now, random: .random(in: 0...1))
+        project.pause(isUndecided: isUndecided, now, random: .random(in: 0...1))
         pauses.pausedForCredential(cause, at: endpoint, now)
     }
 
@@ -281,7 +279,7 @@ final class GateKeeper {
         guard queueDemand == .all, outlet.gate.probing == nil else {
             // One more than it has, up to a bound: a new packet ends the rest.
             let isResting = outlet.gate.probing?.isResting ?? false
-            return isResting ? min(outlet.line.waitingCount + 1, outlet.gate.bounds.most) : 1
+            return isResting ? min(outlet.line.waitingCount + 1, outlet.gate.most) : 1
         }
         let limit = min(outlet.gate.limit, project.limit)
         let room = min(

@@ -22,7 +22,7 @@ package struct DestinationSettings: Sendable {
     /// SDKs do with `DropUnauthorizedLog`. Otherwise they wait for the permission.
     package var dropUnauthorized = false
     /// The longest waits of a gate that lets single requests through, from the first one on.
-    package var probeWaits = Backoff.retry
+    package var retryWaits = Backoff.retry
     /// How requests travel.
     package var transport = TransportSettings()
     /// The destination's clock minus the host's (the SDKs' NtpTimeOffset), for signing until its
@@ -64,8 +64,7 @@ package struct DestinationSettings: Sendable {
         }
     }
 
-    /// Bounds of a gate that lets so many requests through.
-    func bounds(most: Int) -> Gate.Bounds { Gate.Bounds(most: most, probeWaits) }
+    func gate(most: Int) -> Gate { Gate(most: most, waits: retryWaits) }
 }
 
 /// Settings that the forwarder cannot start with.

@@ -14,7 +14,7 @@ import Testing
 
     private func settings(_ path: String, _ name: String = "app") -> DestinationSettings {
         var settings = DestinationSettings(name: name, .file(FileTarget(path: path)))
-        settings.probeWaits = PauseTests.quick
+        settings.retryWaits = PauseTests.quick
         return settings
     }
 

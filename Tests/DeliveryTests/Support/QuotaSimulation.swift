@@ -67,7 +67,7 @@ struct QuotaSimulation {
         self.setup = setup
         random = SeededRandom(seed: setup.seed)
         bucket = TokenBucket(rate: setup.rate, at: Self.start)
-        gates = Array(repeating: Gate(.init(most: setup.places)), count: setup.clients)
+        gates = Array(repeating: Gate(most: setup.places), count: setup.clients)
         isAwake = Array(repeating: true, count: setup.clients)
         left = Array(repeating: setup.backlog ?? .max, count: setup.clients)
         sent = Array(repeating: 0, count: setup.clients)
