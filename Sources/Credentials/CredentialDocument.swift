@@ -60,16 +60,7 @@ package struct CredentialDocument: Sendable {
     }
 
     private mutating func read(_ reader: inout JSONReader, depth: Int) -> Bool {
-        guard depth < 2, reader.take("{") else { return false }
-        var isFirst = true
-        while !reader.take("}") {
-            guard isFirst || reader.take(","), let name = reader.string(), reader.take(":") else {
-                return false
-            }
-            isFirst = false
-            guard readMember(name, &reader, depth: depth) else { return false }
-        }
-        return true
+        depth < 2 && reader.members { name, reader in readMember(name, &reader, depth: depth) }
     }
 
     private static let telling: Set = [

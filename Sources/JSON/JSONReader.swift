@@ -94,6 +94,30 @@ package struct JSONReader {
         return number
     }
 
+    /// Reads an object: `member` reads the value of each name. False when it is no such object.
+    package mutating func members(_ member: (String, inout JSONReader) -> Bool) -> Bool {
+        guard take("{") else { return false }
+        var isFirst = true
+        while !take("}") {
+            guard isFirst || take(","), let name = string(), take(":"), member(name, &self) else {
+                return false
+            }
+            isFirst = false
+        }
+        return true
+    }
+
+    /// Reads an array: `element` reads each of its values. False when it is no such array.
+    package mutating func elements(_ element: (inout JSONReader) -> Bool) -> Bool {
+        guard take("[") else { return false }
+        var isFirst = true
+        while !take("]") {
+            guard isFirst || take(","), element(&self) else { return false }
+            isFirst = false
+        }
+        return true
+    }
+
     /// Skips a value of any kind.
     package mutating func skipValue(depth: Int = 0) -> Bool {
         guard depth < Self.depthMax else { return false }

@@ -95,25 +95,15 @@ struct ErrorBody: Equatable {
         var reader = JSONReader(body)
         var code: String?
         var message: String?
-        guard reader.take("{") else { return nil }
-        var isFirst = true
-        while !reader.take("}") {
-            guard isFirst || reader.take(","), let name = reader.string(), reader.take(":") else {
-                return nil
-            }
-            isFirst = false
+        let isObject = reader.members { name, reader in
             switch name {
-            case "errorCode":
-                guard let text = reader.string() else { return nil }
-                code = text
-            case "errorMessage":
-                guard let text = reader.string() else { return nil }
-                message = text
-            default:
-                guard reader.skipValue() else { return nil }
+            case "errorCode": code = reader.string()
+            case "errorMessage": message = reader.string()
+            default: return reader.skipValue()
             }
+            return name == "errorCode" ? code != nil : message != nil
         }
-        guard let code, reader.isAtEnd, Self.isCode(code) else { return nil }
+        guard isObject, let code, reader.isAtEnd, Self.isCode(code) else { return nil }
         self.code = code
         self.message = TerminalText.line(message ?? "")
     }

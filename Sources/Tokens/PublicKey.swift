@@ -206,44 +206,22 @@ package struct TokenKeySet: Sendable, Equatable {
     private static func read(_ json: [UInt8]) -> [[String: String]]? {
         var reader = JSONReader(json)
         var keys: [[String: String]]?
-        guard reader.take("{") else { return nil }
-        var isFirst = true
-        while !reader.take("}") {
-            guard isFirst || reader.take(","), let name = reader.string(), reader.take(":") else {
-                return nil
-            }
-            isFirst = false
-            if name == "keys" {
-                guard keys == nil, let read = readKeys(&reader) else { return nil }
-                keys = read
-            } else {
-                guard reader.skipValue() else { return nil }
-            }
-        }
-        return reader.isAtEnd ? keys : nil
-    }
-
-    private static func readKeys(_ reader: inout JSONReader) -> [[String: String]]? {
-        var keys: [[String: String]] = []
-        guard reader.take("[") else { return nil }
-        while !reader.take("]") {
-            guard keys.isEmpty || reader.take(","), reader.take("{") else { return nil }
-            var members: [String: String] = [:]
-            var isFirst = true
-            while !reader.take("}") {
-                guard isFirst || reader.take(","), let name = reader.string(), reader.take(":")
-                else { return nil }
-                isFirst = false
-                if reader.isAtString {
-                    guard let value = reader.string() else { return nil }
-                    members[name] = value
-                } else {
-                    guard reader.skipValue() else { return nil }
+        let isObject = reader.members { name, reader in
+            guard name == "keys" else { return reader.skipValue() }
+            guard keys == nil else { return false }
+            keys = []
+            return reader.elements { reader in
+                var texts: [String: String] = [:]
+                let isKey = reader.members { name, reader in
+                    guard reader.isAtString else { return reader.skipValue() }
+                    texts[name] = reader.string()
+                    return texts[name] != nil
                 }
+                keys?.append(texts)
+                return isKey
             }
-            keys.append(members)
         }
-        return keys
+        return isObject && reader.isAtEnd ? keys : nil
     }
 }
 
