@@ -1,7 +1,6 @@
 import HTTPClient
 package import Queue
 package import Resolvers
-package import SLS
 package import System
 
 /// Delivers what the queue holds: asks for packets, sends them, and acknowledges those that are
@@ -42,27 +41,6 @@ package final class Forwarder: Sendable {
         )
         self.loop = loop
         mailbox = Mailbox { loop.wake() }
-    }
-
-    /// For credentials whose source needs no reports of what SLS says of them.
-    package convenience init(
-        _ destinations: [DestinationSettings],
-        source: any PacketSource,
-        credentials: @escaping @Sendable (String) -> Credential?,
-        journal: Journal,
-        memoryMax: Int = DeliveryMemory.usualMax,
-        userAgent: String = "sluice",
-        now: @escaping @Sendable () -> WallTime = { .now }
-    ) throws(DeliveryError) {
-        try self.init(
-            destinations,
-            source: source,
-            credentials: CredentialDoor(credentials),
-            journal: journal,
-            memoryMax: memoryMax,
-            userAgent: userAgent,
-            now: now
-        )
     }
 
     deinit { stop(within: .zero) }

@@ -5,66 +5,70 @@ import Testing
 
 @testable import Delivery
 
+/// A destination that looks for its credential in a keeper.
 @Suite struct CredentialAccessTests {
     let start = Moment(nanoseconds: 1)
+    let given = Locked<Credential?>(nil)
+    var credential: DestinationCredential
 
-    struct Look: Equatable {
-        let credential: Credential?
-        let change: CredentialAccess.Change
-
-        init(_ credential: Credential?, _ change: CredentialAccess.Change) {
-            self.credential = credential
-            self.change = change
-        }
+    init() throws {
+        let given = given
+        credential = DestinationCredential(
+            try Samples.destination(port: 1),
+            CredentialDoor { _ in given.withLock { $0 } },
+            CredentialRefusals()
+        )
     }
 
-    func look(_ access: inout CredentialAccess, _ now: Moment, _ given: Credential?) -> Look {
-        let (credential, change) = access.look(now, CredentialDoor { _ in given })
-        return Look(credential, change)
+    /// Looks while the keeper has this one.
+    mutating func look(
+        _ now: Moment,
+        _ given: Credential?,
+        expecting signer: Signer?,
+        _ change: DestinationCredential.Change,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        self.given.withLock { $0 = given }
+        let seen = credential.look(now)
+        #expect(seen.0 == signer, sourceLocation: sourceLocation)
+        #expect(seen.1 == change, sourceLocation: sourceLocation)
     }
+
+    static let signer = Signer.credential(Samples.credential)
 
     @Test("A credential that is there from the start is worth no word")
-    func present() {
-        var access = CredentialAccess("default")
-        #expect(access.isWaiting)
-        #expect(look(&access, start, Samples.credential) == Look(Samples.credential, .first))
-        #expect(!access.isWaiting)
-        #expect(look(&access, start, Samples.credential) == Look(Samples.credential, .none))
+    mutating func present() {
+        #expect(credential.isMissing)
+        look(start, Samples.credential, expecting: Self.signer, .first)
+        #expect(!credential.isMissing)
+        look(start, Samples.credential, expecting: Self.signer, .none)
     }
 
     @Test("A missing one is asked for with growing waits, told once, and told when it comes")
-    func missing() {
-        var access = CredentialAccess("default")
+    mutating func missing() {
         let reason = "there is no credential of the name 'default'"
-        #expect(look(&access, start, nil) == Look(nil, .lost(reason: reason)))
-        #expect(access.nextLook == start + .seconds(1))
+        look(start, nil, expecting: nil, .lost(reason: reason))
+        #expect(credential.nextLook == start + .seconds(1))
         // Before its time nobody is asked.
-        #expect(look(&access, start, Samples.credential) == Look(nil, .none))
+        look(start, Samples.credential, expecting: nil, .none)
         let second = start + .seconds(1)
-        #expect(look(&access, second, nil) == Look(nil, .none))
-        #expect(access.nextLook == second + .seconds(2))
-        let third = start + .seconds(3)
-        #expect(look(&access, third, Samples.credential) == Look(Samples.credential, .found))
+        look(second, nil, expecting: nil, .none)
+        #expect(credential.nextLook == second + .seconds(2))
+        look(start + .seconds(3), Samples.credential, expecting: Self.signer, .found)
     }
 
     @Test("A rotation is looked at without waiting")
-    func lookNow() {
-        var access = CredentialAccess("default")
-        _ = look(&access, start, nil)
-        access.lookNow()
-        #expect(look(&access, start, Samples.credential) == Look(Samples.credential, .found))
+    mutating func lookNow() {
+        _ = credential.look(start)
+        credential.lookNow()
+        look(start, Samples.credential, expecting: Self.signer, .found)
     }
 
     @Test("A credential that cannot be sent is as good as none, and says why")
-    func unusable() {
-        var access = CredentialAccess("default")
+    mutating func unusable() throws {
         let broken = Credential(accessKeyID: "id", secret: Secret("s\n"))
-        let seen = look(&access, start, broken)
-        #expect(seen.credential == nil)
-        guard case .lost(let reason) = seen.change else {
-            Issue.record("not told")
-            return
-        }
-        #expect(reason.contains("the access key secret"))
+        let problem = try #require(broken.problem)
+        look(start, broken, expecting: nil, .lost(reason: problem))
+        #expect(problem.contains("the access key secret"))
     }
 }

@@ -31,7 +31,7 @@ import Testing
         logstore: String? = "app-log",
         _ change: (inout DestinationSettings) throws -> Void = { _ in },
         now: @escaping @Sendable () -> WallTime = { .now }
-    ) throws -> CredentialProof {
+    ) throws -> DestinationTest {
         var settings = try Samples.destination(port: port)
         try change(&settings)
         let place = CredentialProver.Place(settings, logstore: logstore)

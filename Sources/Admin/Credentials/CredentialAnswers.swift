@@ -92,7 +92,7 @@ extension JSONWriter {
     }
 
     fileprivate mutating func proofs(_ proofs: CredentialProofs) {
-        objects("proofs", proofs.destinations) { $0.proof(DestinationTest($1)) }
+        objects("proofs", proofs.destinations) { $0.proof($1) }
         objects("role_proofs", proofs.roles) { json, proof in
             json.member("role", proof.role)
             json.member("verdict", proof.verdict.rawValue)

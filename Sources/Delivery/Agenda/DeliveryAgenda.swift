@@ -1,39 +1,5 @@
 import System
 
-/// A destination's place in the delivery thread's agenda.
-final class AgendaEntry {
-    /// Counts the entries of an agenda in the order in which they joined it.
-    let number: Int
-    private unowned let agenda: DeliveryAgenda
-    fileprivate var isDue = false
-    /// The destination was removed. Gates that others share may still know the entry.
-    fileprivate var hasLeft = false
-    /// When the destination is looked at unless something happens before, and how often that was
-    /// planned.
-    fileprivate var deadline: Moment?
-    fileprivate var plans = 0
-
-    fileprivate init(_ number: Int, _ agenda: DeliveryAgenda) {
-        self.number = number
-        self.agenda = agenda
-    }
-
-    /// Something happened to the destination: it is looked at in the next turn.
-    func markDue() { agenda.markDue(self) }
-
-    /// Something happened that may concern all destinations.
-    func markAllDue() { agenda.markAllDue() }
-
-    /// The destination was removed: it is never due again.
-    func leave() { agenda.leave(self) }
-
-    /// The destination was looked at. It is looked at again at its deadline, or in the next turn if
-    /// it has more to do.
-    func done(hasMore: Bool, next deadline: Moment?) {
-        agenda.done(self, hasMore: hasMore, next: deadline)
-    }
-}
-
 /// Which destinations the delivery thread has to look at: those to which something happened, and
 /// those whose deadline has come. A destination with nothing to do is in no list and costs nothing,
 /// however often others are answered.
@@ -44,7 +10,7 @@ final class AgendaEntry {
 /// at once. The same happens once a second while the thread is awake, for figures that are only
 /// shown.
 final class DeliveryAgenda {
-    private struct Plan {
+    fileprivate struct Plan {
         let entry: AgendaEntry
         let number: Int
 
@@ -52,9 +18,9 @@ final class DeliveryAgenda {
         var isLatest: Bool { number == entry.plans }
     }
 
-    private var entries: [AgendaEntry] = []
+    fileprivate var entries: [AgendaEntry] = []
+    fileprivate var due: [AgendaEntry] = []
     private var joined = 0
-    private var due: [AgendaEntry] = []
     private var deadlines = PriorityQueue<Moment, Plan>()
     private var compactAt = 64
     private var everyone = true
@@ -68,25 +34,12 @@ final class DeliveryAgenda {
         return entry
     }
 
-    fileprivate func leave(_ entry: AgendaEntry) {
-        entry.hasLeft = true
-        // Its planned deadlines are not the latest any more.
-        entry.plans += 1
-        entries.removeAll { $0 === entry }
-        due.removeAll { $0 === entry }
-    }
-
     /// The next deadline; in the past when something has happened already.
     var next: Moment? {
         everyone || !due.isEmpty ? Moment(nanoseconds: 0) : deadlines.nextKey
     }
 
-    fileprivate func markDue(_ entry: AgendaEntry) {
-        guard !entry.isDue, !entry.hasLeft else { return }
-        entry.isDue = true
-        due.append(entry)
-    }
-
+    /// Something happened that may concern all destinations.
     func markAllDue() {
         everyone = true
     }
@@ -96,7 +49,7 @@ final class DeliveryAgenda {
         while let plan = deadlines.takeFirst(upTo: now)?.element {
             guard plan.isLatest else { continue }
             plan.entry.deadline = nil
-            markDue(plan.entry)
+            plan.entry.markDue()
         }
         defer { due.removeAll(keepingCapacity: true) }
         guard everyone || nextRound <= now else { return due }
@@ -106,17 +59,59 @@ final class DeliveryAgenda {
         return entries
     }
 
-    fileprivate func done(_ entry: AgendaEntry, hasMore: Bool, next deadline: Moment?) {
-        entry.isDue = false
-        if hasMore { markDue(entry) }
-        guard entry.deadline != deadline else { return }
-        entry.deadline = deadline
-        entry.plans += 1
-        guard let deadline else { return }
-        deadlines.add(Plan(entry: entry, number: entry.plans), at: deadline)
+    fileprivate func plan(_ plan: Plan, at deadline: Moment) {
+        deadlines.add(plan, at: deadline)
         guard deadlines.count > compactAt else { return }
         deadlines.removeAll { !$0.isLatest }
         compactAt = 2 * deadlines.count + 64
+    }
+}
+
+/// A destination's place in the delivery thread's agenda.
+final class AgendaEntry {
+    /// Counts the entries of an agenda in the order in which they joined it.
+    let number: Int
+    private unowned let agenda: DeliveryAgenda
+    fileprivate var isDue = false
+    /// The destination was removed. Gates that others share may still know the entry.
+    private var hasLeft = false
+    /// When the destination is looked at unless something happens before, and how often that was
+    /// planned.
+    fileprivate var deadline: Moment?
+    fileprivate private(set) var plans = 0
+
+    fileprivate init(_ number: Int, _ agenda: DeliveryAgenda) {
+        self.number = number
+        self.agenda = agenda
+    }
+
+    /// Something happened to the destination: it is looked at in the next turn.
+    func markDue() {
+        guard !isDue, !hasLeft else { return }
+        isDue = true
+        agenda.due.append(self)
+    }
+
+    func markAllDue() { agenda.markAllDue() }
+
+    /// The destination was removed: it is never due again.
+    func leave() {
+        hasLeft = true
+        // Its planned deadlines are not the latest any more.
+        plans += 1
+        agenda.entries.removeAll { $0 === self }
+        agenda.due.removeAll { $0 === self }
+    }
+
+    /// The destination was looked at. It is looked at again at its deadline, or in the next turn if
+    /// it has more to do.
+    func done(hasMore: Bool, next deadline: Moment?) {
+        isDue = false
+        if hasMore { markDue() }
+        guard self.deadline != deadline else { return }
+        self.deadline = deadline
+        plans += 1
+        if let deadline { agenda.plan(.init(entry: self, number: plans), at: deadline) }
     }
 }
 

@@ -2,12 +2,20 @@ package import HTTPClient
 import SLS
 import System
 
-/// The result of a test of a destination. A test delivers no log.
+/// The result of a test of a destination, or of a credential there. A test delivers no log.
 package struct DestinationTest: Sendable, Equatable {
+    package enum Verdict: String, Sendable {
+        /// Logs can be delivered. SLS took the signature.
+        case accepted
+        case refused
+        /// Unknown: there was no answer, or one about something else.
+        case undecided
+    }
+
     package var destination: String
     /// Where the logs go: the endpoint, the file, or "stdout".
     package var endpoint: String
-    package var verdict: CredentialProof.Verdict
+    package var verdict: Verdict
     package var status: Int?
     package var code: String?
     /// What was found, in a sentence. For SLS its own words, where it used any.
@@ -17,36 +25,16 @@ package struct DestinationTest: Sendable, Equatable {
 
     /// An operator waits for the answer.
     package static let patience: Duration = .seconds(15)
-    static let noRemedy = "none needed"
 }
 
 extension DestinationTest {
-    /// The test of a destination of kind sls is a signed request without logs.
-    package init(_ proof: CredentialProof) {
-        self.init(
-            destination: proof.destination,
-            endpoint: proof.endpoint,
-            verdict: proof.verdict,
-            status: proof.status,
-            code: proof.code,
-            // The proof's message says "stored", which would mislead: no log was sent.
-            message: proof.verdict == .accepted
-                ? "SLS accepts a signed request. No log was sent" : proof.message,
-            requestID: proof.requestID,
-            remedy: proof.remedy
-        )
-    }
-
     init(_ destination: String, at endpoint: String, fine message: String) {
         self.init(
             destination: destination,
             endpoint: endpoint,
             verdict: .accepted,
-            status: nil,
-            code: nil,
             message: message,
-            requestID: nil,
-            remedy: Self.noRemedy
+            remedy: "none needed"
         )
     }
 
@@ -54,16 +42,14 @@ extension DestinationTest {
         _ destination: String,
         at endpoint: String,
         _ problem: WriteProblem,
-        _ verdict: CredentialProof.Verdict = .refused
+        _ verdict: DestinationTest.Verdict = .refused
     ) {
         self.init(
             destination: destination,
             endpoint: endpoint,
             verdict: verdict,
-            status: nil,
             code: problem.code,
             message: problem.message,
-            requestID: nil,
             remedy: problem.remedy
         )
     }
@@ -233,10 +219,8 @@ struct HTTPInspection {
             destination: settings.name,
             endpoint: target.place.description,
             verdict: .undecided,
-            status: nil,
             code: judged.code,
             message: judged.message,
-            requestID: nil,
             remedy: judged.remedy
         )
     }

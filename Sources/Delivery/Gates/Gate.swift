@@ -55,7 +55,7 @@ struct Gate {
     var limit: Int
     private let waits: Backoff
     private(set) var inFlight = 0
-    private(set) var probing: Probing?
+    var probing: Probing?
     private(set) var pacing = Pacing()
     /// Counts the changes (a decrease, a pause, a reopening) after which answers to earlier
     /// requests prove nothing about the gate.
@@ -132,7 +132,7 @@ struct Gate {
             return succeeded(pass, now)
         case .reached: return succeeded(pass, now)
         case .failed: failed(pass, now, random: random)
-        // A quota is no outage: the answer proves that everything works, and the pace does the rest.
+        // The answer proves that everything works, and the pace does the rest.
         case .overQuota(let quota):
             pacing.refused(pass.paces, quota, now, random: random)
             _ = succeeded(pass, now)

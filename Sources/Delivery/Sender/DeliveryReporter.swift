@@ -2,12 +2,16 @@ import Queue
 import SLS
 import System
 
-/// Tells operators what happens to a destination. It counts each failure and each pause in the
-/// status, and decides which of them are worth a line in the journal.
+/// Tells operators what happens to a destination: it counts each failure and each pause in the
+/// status, keeps the reason beside each closed gate, and decides what is worth a journal line.
+///
+/// One outage closes many gates. It is counted and told once, for the widest of them.
 final class DeliveryReporter {
     private let destination: String
     private let journal: Journal
     private let status: StatusPublisher
+    /// Why the destination's own gate is closed.
+    private(set) var pause: Pause?
     private var failuresInARow = 0
     private var failures = FailureNotices()
     /// Failures that pass without an end of their own: quotas, and packets that are refused for
@@ -30,15 +34,30 @@ final class DeliveryReporter {
 
     /// A failure that closed no gate and will be tried again.
     func failed(_ failure: DeliveryFailure, at endpoint: EndpointState, _ now: Moment) {
-        guard let notice = failures.failed(failure.kind, now) else { return }
-        tell(failure, "delivery failed and is tried again", notice, at: endpoint)
+        tell(failure, Self.triedAgain, failures.failed(failure.kind, now), at: endpoint)
     }
 
-    /// A failure that the next request does not end: a quota, or one packet's content.
-    func failedInPassing(_ failure: DeliveryFailure, at endpoint: EndpointState, _ now: Moment) {
-        guard let notice = passingFailures.failed(failure.kind, now) else { return }
-        tell(failure, "delivery failed and is tried again", notice, at: endpoint)
+    /// The same, after an answer. What is paused already was told.
+    func failed(
+        _ failure: DeliveryFailure,
+        _ judgement: Judgement,
+        of outlet: DeliveryOutlet,
+        at endpoint: EndpointState,
+        _ now: Moment
+    ) {
+        switch judgement.action {
+        // The next request does not end it: a quota, or one packet's content.
+        case .split, .relane, .slowDown, .resign, .readdress:
+            let notice = passingFailures.failed(failure.kind, now)
+            tell(failure, Self.triedAgain, notice, at: endpoint)
+        case .again, .pause, .suspect:
+            guard outlet.pause == nil, pause == nil, endpoint.pause == nil else { return }
+            failed(failure, at: endpoint, now)
+        case .acknowledge: break
+        }
     }
+
+    private static let triedAgain = "delivery failed and is tried again"
 
     /// A packet was stored, which ends failures in a row.
     func stored(in outlet: DeliveryOutlet) {
@@ -59,48 +78,114 @@ final class DeliveryReporter {
 
     // MARK: - Pauses
 
-    func countPause(_ reason: PauseReason) {
-        status.paused(reason)
+    func count(_ pause: Pause) { status.paused(.failure(pause.failure.kind)) }
+
+    func endpointChanged(
+        _ endpoint: EndpointState,
+        _ change: Gate.Change?,
+        _ cause: Pause?,
+        _ now: Moment
+    ) {
+        switch change {
+        case .closed:
+            endpoint.pause = cause
+            guard let cause else { return }
+            count(cause)
+            let notice = endpoint.notices.failed(cause.failure.kind, now)
+            tell(cause.failure, "endpoint is paused", notice, at: endpoint)
+        case .recovered:
+            endpoint.pause = nil
+            guard endpoint.notices.succeeded() else { return }
+            journal.info("endpoint answers again", ["endpoint": endpoint.description])
+        case nil: break
+        }
     }
 
-    func countPause(_ pause: Pause) {
-        countPause(.failure(pause.failure.kind))
+    /// SLS has asked to be left alone, or no longer does; the failure is told with the others.
+    func quotaChanged(_ quota: ProjectQuota, _ change: Gate.Change?, _ cause: Pause?) {
+        guard let change else { return }
+        quota.pause = change == .closed ? cause : nil
+        if let pause = quota.pause { count(pause) }
     }
 
-    func paused(_ outlet: DeliveryOutlet, _ pause: Pause, at endpoint: EndpointState, _ now: Moment)
-    {
-        guard let notice = outlet.notices.failed(pause.failure.kind, now) else { return }
-        tell(pause.failure, "logstore is paused", notice, at: endpoint)
+    /// `isWitness` tells that the request was sent after the gate's last change.
+    func destinationChanged(
+        _ change: Gate.Change?,
+        isProbing: Bool,
+        _ cause: Pause?,
+        isWitness: Bool,
+        at endpoint: EndpointState,
+        _ now: Moment
+    ) {
+        switch change {
+        case .closed: pause(for: cause, at: endpoint, now)
+        case .recovered: pause = nil
+        case nil:
+            // Still probing, and by now for another reason.
+            guard isProbing, isWitness, let cause, cause.scope == .project,
+                cause.failure.kind != pause?.failure.kind
+            else { return }
+            pause(for: cause, at: endpoint, now)
+        }
     }
 
-    func pausedDestination(
-        _ pause: Pause,
+    func pause(
+        for cause: Pause?,
         _ event: String = "destination is paused",
         at endpoint: EndpointState,
         _ now: Moment
     ) {
-        countPause(pause)
-        guard let notice = failures.failed(pause.failure.kind, now) else { return }
-        tell(pause.failure, event, notice, at: endpoint)
+        pause = cause
+        guard let cause else { return }
+        count(cause)
+        tell(cause.failure, event, failures.failed(cause.failure.kind, now), at: endpoint)
     }
 
-    func paused(_ endpoint: EndpointState, _ pause: Pause, _ now: Moment) {
-        countPause(pause)
-        guard let notice = endpoint.notices.failed(pause.failure.kind, now) else { return }
-        tell(pause.failure, "endpoint is paused", notice, at: endpoint)
+    /// Other settings may have ended the reason.
+    func forgetPause() { pause = nil }
+
+    func outletChanged(
+        _ outlet: DeliveryOutlet,
+        _ change: Gate.Change?,
+        _ cause: Pause?,
+        isWitness: Bool,
+        at endpoint: EndpointState,
+        _ now: Moment
+    ) {
+        switch change {
+        case .closed: pause(outlet, for: cause, at: endpoint, now)
+        case .recovered: outlet.pause = nil
+        case nil:
+            // Still probing, and by now for another reason: another remedy, another end.
+            guard outlet.isProbing, isWitness, let cause, cause.scope == .logstore,
+                cause.failure.kind != outlet.pause?.failure.kind || outlet.pause?.scope == .project
+            else { return }
+            pause(outlet, for: cause, at: endpoint, now)
+        }
     }
 
-    func recovered(_ endpoint: EndpointState) {
-        guard endpoint.notices.succeeded() else { return }
-        journal.info("endpoint answers again", ["endpoint": endpoint.description])
+    private func pause(
+        _ outlet: DeliveryOutlet,
+        for cause: Pause?,
+        at endpoint: EndpointState,
+        _ now: Moment
+    ) {
+        outlet.pause = cause
+        // The pause of the whole destination is counted and told once, not for each logstore.
+        guard let cause, cause.scope != .project else { return }
+        count(cause)
+        // So is the silence of an endpoint.
+        guard cause.scope == .logstore || endpoint.pause == nil else { return }
+        let notice = outlet.notices.failed(cause.failure.kind, now)
+        tell(cause.failure, "logstore is paused", notice, at: endpoint)
     }
 
     // MARK: - Credential, endpoint and clock
 
-    func credentialChanged(_ credential: String, _ change: CredentialAccess.Change) {
+    func credentialChanged(_ credential: String, _ change: DestinationCredential.Change) {
         switch change {
         case .lost(let reason):
-            countPause(.credential)
+            status.paused(.credential)
             journal.warning(
                 "destination waits for its credential",
                 ["destination": destination, "credential": credential, "reason": reason]
@@ -180,9 +265,10 @@ final class DeliveryReporter {
     private func tell(
         _ failure: DeliveryFailure,
         _ event: String,
-        _ notice: FailureNotices.Notice,
+        _ notice: FailureNotices.Notice?,
         at endpoint: EndpointState
     ) {
+        guard let notice else { return }
         journal.warning(
             event,
             [
@@ -214,143 +300,6 @@ extension EndpointChoice.Switch {
         case .silence: "\(before) does not answer (\(lastFailure)); it is probed"
         case .allSilent: "none of the endpoints answers (\(lastFailure)); they are tried in turn"
         case .answered, .first: "\(endpoints[0].description) does not answer; it is probed"
-        }
-    }
-}
-
-/// Why gates are closed. It keeps the reason beside each gate, and reports when a pause begins and
-/// ends.
-///
-/// One outage closes many gates. It is counted and told once, for the widest of them.
-final class Pauses {
-    private let reporter: DeliveryReporter
-    /// Why the destination's own gate is closed.
-    private(set) var ofDestination: Pause?
-
-    init(_ reporter: DeliveryReporter) {
-        self.reporter = reporter
-    }
-
-    // MARK: - Gates that destinations share
-
-    func note(
-        _ change: Gate.Change?,
-        of endpoint: EndpointState,
-        _ cause: Pause?,
-        _ now: Moment
-    ) {
-        switch change {
-        case .closed:
-            endpoint.pause = cause
-            if let cause { reporter.paused(endpoint, cause, now) }
-        case .recovered:
-            endpoint.pause = nil
-            reporter.recovered(endpoint)
-        case nil: break
-        }
-    }
-
-    /// SLS has asked to be left alone, or no longer does; the failure is told with the others.
-    func note(_ change: Gate.Change?, of quota: ProjectQuota, _ cause: Pause?) {
-        guard let change else { return }
-        quota.pause = change == .closed ? cause : nil
-        if let pause = quota.pause { reporter.countPause(pause) }
-    }
-
-    // MARK: - The destination
-
-    /// `isWitness` tells that the request was sent after the gate's last change.
-    func noteDestination(
-        _ change: Gate.Change?,
-        isProbing: Bool,
-        _ cause: Pause?,
-        isWitness: Bool,
-        at endpoint: EndpointState,
-        _ now: Moment
-    ) {
-        switch change {
-        case .closed: pause(for: cause, at: endpoint, now)
-        case .recovered: ofDestination = nil
-        case nil:
-            // Still probing, and by now for another reason.
-            guard isProbing, isWitness, let cause, cause.scope == .project,
-                cause.failure.kind != ofDestination?.failure.kind
-            else { return }
-            pause(for: cause, at: endpoint, now)
-        }
-    }
-
-    private func pause(for cause: Pause?, at endpoint: EndpointState, _ now: Moment) {
-        ofDestination = cause
-        if let cause { reporter.pausedDestination(cause, at: endpoint, now) }
-    }
-
-    func pausedForCredential(_ cause: Pause, at endpoint: EndpointState, _ now: Moment) {
-        ofDestination = cause
-        reporter.pausedDestination(
-            cause,
-            "destination is paused: its credential was refused to another one",
-            at: endpoint,
-            now
-        )
-    }
-
-    /// Other settings may have ended the reason.
-    func forgetDestination() { ofDestination = nil }
-
-    // MARK: - Outlets
-
-    func note(
-        _ change: Gate.Change?,
-        of outlet: DeliveryOutlet,
-        _ cause: Pause?,
-        isWitness: Bool,
-        at endpoint: EndpointState,
-        _ now: Moment
-    ) {
-        switch change {
-        case .closed: pause(outlet, for: cause, at: endpoint, now)
-        case .recovered: outlet.pause = nil
-        case nil:
-            // Still probing, and by now for another reason: another remedy, another end.
-            guard outlet.isProbing, isWitness, let cause, cause.scope == .logstore,
-                cause.failure.kind != outlet.pause?.failure.kind || outlet.pause?.scope == .project
-            else { return }
-            pause(outlet, for: cause, at: endpoint, now)
-        }
-    }
-
-    private func pause(
-        _ outlet: DeliveryOutlet,
-        for cause: Pause?,
-        at endpoint: EndpointState,
-        _ now: Moment
-    ) {
-        outlet.pause = cause
-        // The pause of the whole destination is counted and told once, not for each logstore.
-        guard let cause, cause.scope != .project else { return }
-        reporter.countPause(cause)
-        // So is the silence of an endpoint.
-        guard cause.scope == .logstore || endpoint.pause == nil else { return }
-        reporter.paused(outlet, cause, at: endpoint, now)
-    }
-
-    /// A failure that closed no gate.
-    func report(
-        _ failure: DeliveryFailure,
-        _ judgement: Judgement,
-        of outlet: DeliveryOutlet,
-        at endpoint: EndpointState,
-        _ now: Moment
-    ) {
-        switch judgement.action {
-        case .split, .relane, .slowDown, .resign, .readdress:
-            reporter.failedInPassing(failure, at: endpoint, now)
-        case .again, .pause, .suspect:
-            // What is paused already was told.
-            guard outlet.pause == nil, ofDestination == nil, endpoint.pause == nil else { return }
-            reporter.failed(failure, at: endpoint, now)
-        case .acknowledge: break
         }
     }
 }

@@ -1,28 +1,59 @@
 package import SLS
 import System
 
+/// Delivery's access to the keeper of the credentials. All of it is called on the delivery thread,
+/// so it must not wait.
+package struct CredentialDoor: Sendable {
+    /// The credential of a name as it is now, or nil while there is none; asked for before each
+    /// packet.
+    package var credential: @Sendable (String) -> Credential?
+    /// Why there is no credential of a name, where that is known.
+    package var absence: @Sendable (String) -> String? = { _ in nil }
+    /// SLS refused it, or took it again after that.
+    package var refused: @Sendable (String, Credential) -> Void = { _, _ in }
+    package var accepted: @Sendable (String) -> Void = { _ in }
+
+    package init(_ credential: @escaping @Sendable (String) -> Credential?) {
+        self.credential = credential
+    }
+}
+
 /// Who signs a request.
-enum Signer {
+enum Signer: Equatable {
     /// The destination needs no signature.
     case nobody
     case credential(Credential)
 
     var credential: Credential? {
-        switch self {
-        case .nobody: nil
-        case .credential(let credential): credential
-        }
+        if case .credential(let credential) = self { credential } else { nil }
     }
 }
 
 /// A destination's credential: whether there is one, and what SLS said of it. A destination that
 /// needs none never waits for one.
+///
+/// It is looked for with each packet, and while there is none, again with growing waits.
 struct DestinationCredential {
+    /// What a look has found that is news for operators.
+    enum Change: Equatable {
+        case none
+        /// It was there from the start.
+        case first
+        case found
+        case lost(reason: String)
+    }
+
+    private struct Wait {
+        var until = Moment(nanoseconds: 0)
+        var looks = 0
+        var reason: String?
+    }
+
     private let destination: String
-    private var name: String?
+    private(set) var name: String?
     private let door: CredentialDoor
     private let refusals: CredentialRefusals
-    private var access: CredentialAccess?
+    private var wait: Wait?
     private var standing = CredentialStanding()
 
     init(_ settings: DestinationSettings, _ door: CredentialDoor, _ refusals: CredentialRefusals) {
@@ -30,33 +61,45 @@ struct DestinationCredential {
         name = settings.credential
         self.door = door
         self.refusals = refusals
-        access = name.map(CredentialAccess.init)
+        if name != nil { wait = Wait() }
     }
 
     // MARK: - Its presence
 
-    var isMissing: Bool { access?.isWaiting ?? false }
+    var isMissing: Bool { wait != nil }
     /// When to look again while there is none.
-    var nextLook: Moment? { access?.nextLook }
+    var nextLook: Moment? { wait?.until }
     /// Why there is none; nil while there is one, and before the first look.
-    var problem: String? { access?.problem }
+    var problem: String? { wait?.reason }
 
-    /// Who signs a request just now; nil while the credential is missing. Told to the reporter when
-    /// that changes.
-    mutating func look(_ now: Moment, _ reporter: DeliveryReporter) -> Signer? {
-        guard let name, let (credential, change) = access?.look(now, door) else { return .nobody }
-        reporter.credentialChanged(name, change)
-        return credential.map { .credential($0) }
+    /// Who signs a request just now, nil while the credential is missing; and what has changed.
+    mutating func look(_ now: Moment) -> (Signer?, Change) {
+        guard let name else { return (.nobody, .none) }
+        if let wait, now < wait.until { return (nil, .none) }
+        let credential = door.credential(name)
+        if let credential, credential.problem == nil {
+            defer { wait = nil }
+            guard let wait else { return (.credential(credential), .none) }
+            return (.credential(credential), wait.reason == nil ? .first : .found)
+        }
+        let reason =
+            credential?.problem ?? door.absence(name)
+            ?? "there is no credential of the name '\(name)'"
+        let looks = (wait?.looks ?? 0) + 1
+        // No jitter: this asks a table in memory, not a server.
+        let until = now + Backoff.credential.window(after: looks)
+        defer { wait = Wait(until: until, looks: looks, reason: reason) }
+        return (nil, wait?.reason == reason ? .none : .lost(reason: reason))
     }
 
     /// Something has changed about credentials.
-    mutating func lookNow() { access?.lookNow() }
+    mutating func lookNow() { wait?.until = Moment(nanoseconds: 0) }
 
     /// The settings may name another one.
     mutating func use(_ name: String?) {
         guard name != self.name else { return }
         self.name = name
-        access = name.map(CredentialAccess.init)
+        wait = name.map { _ in Wait() }
     }
 
     /// True when a request that is signed now would be signed with this one.
@@ -108,84 +151,10 @@ struct DestinationCredential {
     }
 }
 
-/// Looks for a destination's credential: with each packet, and while there is none, again and again
-/// with growing waits.
-struct CredentialAccess {
-    enum Change: Equatable {
-        case none
-        /// It was there from the start.
-        case first
-        case found
-        case lost(reason: String)
-    }
-
-    private struct Wait {
-        var until: Moment
-        var looks = 0
-        var reason: String?
-    }
-
-    private let name: String
-    private var wait: Wait? = Wait(until: Moment(nanoseconds: 0))
-
-    init(_ name: String) {
-        self.name = name
-    }
-
-    var isWaiting: Bool { wait != nil }
-    var nextLook: Moment? { wait?.until }
-    /// Why there is none; nil while there is one, and before the first look.
-    var problem: String? { wait?.reason }
-
-    private func absence(_ credentials: CredentialDoor) -> String {
-        credentials.absence(name) ?? "there is no credential of the name '\(name)'"
-    }
-
-    mutating func lookNow() {
-        wait?.until = Moment(nanoseconds: 0)
-    }
-
-    mutating func look(
-        _ now: Moment,
-        _ credentials: CredentialDoor
-    ) -> (Credential?, Change) {
-        if let wait, now < wait.until { return (nil, .none) }
-        let credential = credentials.credential(name)
-        let problem = credential.map(\.problem) ?? absence(credentials)
-        guard let problem else {
-            defer { wait = nil }
-            guard let wait else { return (credential, .none) }
-            return (credential, wait.reason == nil ? .first : .found)
-        }
-        let looks = (wait?.looks ?? 0) + 1
-        // No jitter: this asks a table in memory, not a server.
-        let until = now + Backoff.credential.window(after: looks)
-        defer { wait = Wait(until: until, looks: looks, reason: problem) }
-        return (nil, wait?.reason == problem ? .none : .lost(reason: problem))
-    }
-}
-
-/// Delivery's door to the keeper of the credentials. All of it is called on the delivery thread, so
-/// it must not wait.
-package struct CredentialDoor: Sendable {
-    /// The credential of a name as it is now, or nil while there is none; asked for before each
-    /// packet.
-    package var credential: @Sendable (String) -> Credential?
-    /// Why there is no credential of a name, where that is known.
-    package var absence: @Sendable (String) -> String? = { _ in nil }
-    /// SLS refused it, or took it again after that.
-    package var refused: @Sendable (String, Credential) -> Void = { _, _ in }
-    package var accepted: @Sendable (String) -> Void = { _ in }
-
-    package init(_ credential: @escaping @Sendable (String) -> Credential?) {
-        self.credential = credential
-    }
-}
-
 /// The last refusals and acceptances of the credential that a destination signs with.
 struct CredentialStanding {
     /// How long a credential that was refused once counts as good after each packet stored with it.
-    static let goodFor: Duration = .seconds(60)
+    private static let goodFor: Duration = .seconds(60)
 
     private var refusal: (credential: Credential, at: Moment)?
     /// Refused once, and good since.

@@ -119,17 +119,19 @@ extension DestinationSender {
         var lease = original
         switch judgement.action {
         case .acknowledge:
-            leases.stored(lease, of: outlet)
-            leases.recallAside(of: outlet)
+            leases.end(lease, of: outlet, .stored)
+            // Those that stand aside can be judged now.
+            outlet.line.recall()
         case .again, .slowDown, .pause: again(lease, load, judgement, now)
         case .resign:
             lease.resigned += 1
             status.count(\.resigned)
-            leases.retry(lease, of: outlet)
+            outlet.line.failed(lease)
         case .split:
             let time = clock.time(of: load.endpoint, at: clock.now)
-            leases.isolate(lease, of: outlet, DeathReason(judgement, at: time))
-        case .suspect where load.generation != generation: leases.retry(lease, of: outlet)
+            leases.end(lease, of: outlet, .isolate(DeathReason(judgement, at: time)))
+        case .readdress: outlet.line.failed(lease)
+        case .suspect where load.generation != generation: outlet.line.failed(lease)
         case .suspect:
             lease.suspicions += 1
             if judgement.kind == .clock, lease.packet.logCount == 1 {
@@ -139,8 +141,7 @@ extension DestinationSender {
             } else {
                 suspected(lease, load, ending)
             }
-        case .readdress: leases.retry(lease, of: outlet)
-        case .relane: leases.relane(lease, of: outlet)
+        case .relane: leases.end(lease, of: outlet, .relane)
         }
     }
 
@@ -150,7 +151,7 @@ extension DestinationSender {
         let outlet = load.outlet
         guard settings.dropUnauthorized, judgement.traits.contains(.deniesRights),
             credential.isCurrent(load.credential)
-        else { return leases.retry(original, of: outlet) }
+        else { return outlet.line.failed(original) }
         // The second refusal drops the packet. In between it waits for the gate that the first one
         // has closed, but no longer than for a first probe: the backlog that is to be dropped would
         // outgrow the queue.
@@ -161,9 +162,9 @@ extension DestinationSender {
             isConfirmed ? .zero : settings.retryWaits.wait(after: 1, random: .random(in: 0...1))
         gates.hastenProbe(of: outlet, judgement.scope, to: now + wait)
         if isConfirmed {
-            leases.discard(lease, of: outlet, DeathReason(judgement))
+            leases.end(lease, of: outlet, .discard(DeathReason(judgement)))
         } else {
-            leases.retry(lease, of: outlet)
+            outlet.line.failed(lease)
         }
     }
 
@@ -175,13 +176,13 @@ extension DestinationSender {
         let isAlone = lease.packet.logCount == 1
         if ending.isPacketAtFault {
             // A lone log dies of it, so it is asked for twice.
-            if isAlone, lease.suspicions < 2 { return leases.retry(lease, of: outlet) }
-            return leases.isolate(lease, of: outlet, reason)
+            if isAlone, lease.suspicions < 2 { return outlet.line.failed(lease) }
+            return leases.end(lease, of: outlet, .isolate(reason))
         }
-        guard load.passes.outlet.isProbe else { return leases.retry(lease, of: outlet) }
+        guard load.passes.outlet.isProbe else { return outlet.line.failed(lease) }
         // Parts of what SLS may have, under other numbers, would be stored a second time.
         if !isAlone, !lease.mayBeKnown, outlet.evidence.spendHalving() {
-            leases.isolate(lease, of: outlet, reason)
+            leases.end(lease, of: outlet, .isolate(reason))
         } else {
             leases.setAside(lease, of: outlet)
         }

@@ -9,7 +9,7 @@ extension DestinationSender {
     /// each sends its oldest packet.
     func sendNext(_ now: Moment, _ loop: TransferLoop) -> Bool {
         guard !isHeld, outlets.hasTurns, let endpoint = gates.openEndpoint(now),
-            let signer = credential.look(now, reporter)
+            let signer = lookForCredential(now)
         else { return false }
         return outlets.giveTurn(
             now,
@@ -20,7 +20,7 @@ extension DestinationSender {
             else { return .passed }
             // It stays the first in line, or smaller packets would take for ever what it waits for.
             guard memory.admitsOrWaits(body: output.bodyBytesMax(of: upcoming)),
-                let lease = leases.next(of: outlet)
+                let lease = outlet.line.next()
             else { return .blocked }
             send(lease, of: outlet, to: endpoint, by: signer.credential, now, loop)
             return .used
@@ -81,8 +81,8 @@ extension DestinationSender {
             return try leases.blocks(of: lease)
         } catch {
             switch error.kind {
-            case .corrupt: leases.voided(lease, of: outlet)
-            case .withdrawn: leases.withdrawn(lease, of: outlet)
+            case .corrupt: leases.withdrawn(lease, of: outlet, isVoid: true)
+            case .withdrawn: leases.withdrawn(lease, of: outlet, isVoid: false)
             // It passes for all packets at once.
             case .unreachable: leases.reread(lease, of: outlet, at: now + .milliseconds(500))
             default: unread(lease, of: outlet, error.description, now)
@@ -114,10 +114,10 @@ extension DestinationSender {
     ) {
         if error.isDamage, lease.packet.recent != nil {
             // What is on the disk may be right; if not, the queue finds that out.
-            leases.retry(lease, of: outlet)
+            outlet.line.failed(lease)
         } else {
             let reason = DeathReason(code: "PacketUnsendable", message: error.reason)
-            leases.isolate(lease, of: outlet, reason)
+            leases.end(lease, of: outlet, .isolate(reason))
         }
     }
 }

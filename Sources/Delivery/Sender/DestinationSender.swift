@@ -106,7 +106,7 @@ final class DestinationSender {
         guard isHeld != self.isHeld else { return }
         self.isHeld = isHeld
         agendaEntry.markDue()
-        if isHeld { reporter.countPause(.held) }
+        if isHeld { status.paused(.held) }
     }
 
     func tryAgain() { gates.tryAgain(.now) }
@@ -165,13 +165,20 @@ final class DestinationSender {
 
     /// Does what became due since the last turn.
     func advance(_ now: Moment) {
-        if credential.isMissing { _ = credential.look(now, reporter) }
+        if credential.isMissing { _ = lookForCredential(now) }
         gates.lookAtEndpoints(now)
         while let lease = leases.takeReread(now) { lineUp(lease) }
         let clockIsRight = clock.takeRecovery(at: gates.endpoint)
         while let lease = leases.takeClockWait(now, clockIsRight: clockIsRight) { lineUp(lease) }
         if clockIsRight { outlets.clockIsRight(now) }
         outlets.wakeSleepers(now)
+    }
+
+    /// Who signs a request just now; nil while the credential is missing.
+    func lookForCredential(_ now: Moment) -> Signer? {
+        let (signer, change) = credential.look(now)
+        if let name = credential.name { reporter.credentialChanged(name, change) }
+        return signer
     }
 
     private func lineUp(_ lease: Lease) {

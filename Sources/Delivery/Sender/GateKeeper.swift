@@ -9,7 +9,6 @@ final class GateKeeper {
     private let entry: AgendaEntry
     private let reporter: DeliveryReporter
     let outlets: OutletRegistry
-    let pauses: Pauses
     private(set) var endpoints: DestinationEndpoints
     private(set) var quota: ProjectQuota
     /// The destination's own gate.
@@ -27,7 +26,6 @@ final class GateKeeper {
         self.entry = entry
         self.outlets = outlets
         self.reporter = reporter
-        pauses = Pauses(reporter)
         places = Places(total: 2 * settings.concurrency)
         endpoints = DestinationEndpoints(settings, shared.endpoints, places: places.total)
         quota = shared.quotas.quota(for: settings, places: places.total)
@@ -129,9 +127,9 @@ final class GateKeeper {
         if quotaChange != nil || endpointChange != nil { entry.markAllDue() }
 
         let cause = failure.map { Pause(failure: $0, scope: judgement.scope ?? .logstore) }
-        pauses.note(endpointChange, of: load.endpoint, cause, now)
-        pauses.note(quotaChange, of: load.quota, cause)
-        pauses.noteDestination(
+        reporter.endpointChanged(load.endpoint, endpointChange, cause, now)
+        reporter.quotaChanged(load.quota, quotaChange, cause)
+        reporter.destinationChanged(
             projectChange,
             isProbing: project.probing != nil,
             cause,
@@ -141,9 +139,9 @@ final class GateKeeper {
         )
         // The credential is good.
         if projectChange == .recovered { outlets.retryRefusedWithDestination(now) }
-        pauses.note(
+        reporter.outletChanged(
+            outlet,
             outletChange,
-            of: outlet,
             cause,
             isWitness: isOutletWitness,
             at: endpoint,
@@ -151,7 +149,7 @@ final class GateKeeper {
         )
         let hasClosed = [outletChange, projectChange, endpointChange].contains(.closed)
         if let failure, !ending.isExcused, !hasClosed {
-            pauses.report(failure, judgement, of: outlet, at: endpoint, now)
+            reporter.failed(failure, judgement, of: outlet, at: endpoint, now)
         }
     }
 
@@ -181,7 +179,7 @@ final class GateKeeper {
         because failure: DeliveryFailure?,
         _ now: Moment
     ) {
-        if pauses.ofDestination?.isUnanswered == true { project.reopen(now) }
+        if reporter.pause?.isUnanswered == true { project.reopen(now) }
         outlets.reopen(now, where: \.isUnanswered)
         reporter.switched(change, among: endpoints.endpoints, because: failure, now)
     }
@@ -192,7 +190,12 @@ final class GateKeeper {
     /// requests try it here.
     func pauseForCredential(_ cause: Pause, isUndecided: Bool, _ now: Moment) {
         project.pause(isUndecided: isUndecided, now, random: .random(in: 0...1))
-        pauses.pausedForCredential(cause, at: endpoint, now)
+        reporter.pause(
+            for: cause,
+            "destination is paused: its credential was refused to another one",
+            at: endpoint,
+            now
+        )
     }
 
     /// Rights are denied: the next request need not wait longer than until then.
@@ -203,7 +206,7 @@ final class GateKeeper {
 
     /// A credential was changed: what was refused with the old one is worth a request at once.
     func credentialChanged(_ now: Moment) {
-        if pauses.ofDestination?.mayEndWithCredential == true { project.reopen(now) }
+        if reporter.pause?.mayEndWithCredential == true { project.reopen(now) }
         outlets.reopen(now, where: \.mayEndWithCredential)
     }
 
@@ -250,7 +253,7 @@ final class GateKeeper {
         reopenShared(now)
         project.widen(to: places.total)
         project.reopen(now)
-        pauses.forgetDestination()
+        reporter.forgetPause()
         outlets.renew(concurrency: new.concurrency, now)
     }
 
@@ -308,7 +311,7 @@ final class GateKeeper {
     /// The closed gate that keeps logs back, if there is one.
     func blockage(_ now: Moment) -> (pause: Pause?, probing: Probing)? {
         let gates = [
-            (pauses.ofDestination, project.probing), (quota.pause, quota.gate.probing),
+            (reporter.pause, project.probing), (quota.pause, quota.gate.probing),
             (endpoint.pause, endpoint.gate.probing),
         ]
         for case (let pause, let probing?) in gates where keepsBack(probing, now) {

@@ -22,7 +22,7 @@ final class LeaseKeeper {
     var count: Int { held.count }
     var clockWaitCount: Int { clockWaits.count }
 
-    // MARK: - From the queue
+    // MARK: - Packets that are sent
 
     /// Asks the queue for more packets, so that the outlet has so many.
     func request(upTo wanted: Int, for outlet: DeliveryOutlet) {
@@ -35,65 +35,28 @@ final class LeaseKeeper {
         precondition(isNew, "the queue handed over a packet that delivery has already")
     }
 
-    /// The outlet's oldest packet, to be sent now.
-    func next(of outlet: DeliveryOutlet) -> Lease? {
-        outlet.line.next()
-    }
-
     /// The packet's content. Asked for also when it is in memory: the queue may want the packet
     /// back.
     func blocks(of lease: Lease) throws(QueueError) -> [StoredBlock] {
         try source.blocks(of: lease.packet)
     }
 
-    // MARK: - Packets that end in a request
-
-    func stored(_ lease: Lease, of outlet: DeliveryOutlet) {
-        end(lease, of: outlet)
-        source.end(lease.packet, .stored)
+    /// A packet that was in flight, or about to be, is the queue's again.
+    func end(_ lease: Lease, of outlet: DeliveryOutlet, _ end: PacketEnd) {
+        forget(lease, of: outlet)
+        switch end {
+        case .isolate: status.count(\.isolated)
+        case .discard: status.count(\.discarded)
+        case .relane: status.count(\.relaned)
+        case .stored, .postpone, .recalled: break
+        }
+        source.end(lease.packet, end)
     }
 
-    /// A log in the packet is refused: the queue finds it and takes it out.
-    func isolate(_ lease: Lease, of outlet: DeliveryOutlet, _ reason: DeathReason) {
-        end(lease, of: outlet)
-        source.end(lease.packet, .isolate(reason))
-        status.count(\.isolated)
-    }
-
-    func discard(_ lease: Lease, of outlet: DeliveryOutlet, _ reason: DeathReason) {
-        end(lease, of: outlet)
-        source.end(lease.packet, .discard(reason))
-        status.count(\.discarded)
-    }
-
-    /// SLS has seen the number of the packet's lane already.
-    func relane(_ lease: Lease, of outlet: DeliveryOutlet) {
-        end(lease, of: outlet)
-        status.count(\.relaned)
-        source.end(lease.packet, .relane)
-    }
-
-    /// The queue has voided the packet and counts it itself.
-    func voided(_ lease: Lease, of outlet: DeliveryOutlet) {
-        end(lease, of: outlet)
-        status.count(\.voided)
-    }
-
-    /// The queue has withdrawn the packet.
-    func withdrawn(_ lease: Lease, of outlet: DeliveryOutlet) {
-        end(lease, of: outlet)
-    }
-
-    // MARK: - Packets that are sent again
-
-    /// The packet goes back to the head of its outlet's line.
-    func retry(_ lease: Lease, of outlet: DeliveryOutlet) {
-        outlet.line.failed(lease)
-    }
-
-    /// Another packet was stored, so those that stand aside can be judged.
-    func recallAside(of outlet: DeliveryOutlet) {
-        outlet.line.recall()
+    /// The queue took the packet back by itself. It counts a packet that it could not read.
+    func withdrawn(_ lease: Lease, of outlet: DeliveryOutlet, isVoid: Bool) {
+        forget(lease, of: outlet)
+        if isVoid { status.count(\.voided) }
     }
 
     // MARK: - Packets that wait
@@ -165,8 +128,7 @@ final class LeaseKeeper {
         source.end(lease.packet, .postpone)
     }
 
-    /// A packet that was in flight, or about to be, is the queue's again.
-    private func end(_ lease: Lease, of outlet: DeliveryOutlet) {
+    private func forget(_ lease: Lease, of outlet: DeliveryOutlet) {
         outlet.line.ended(lease)
         release(lease)
     }

@@ -11,14 +11,14 @@ import System
 /// The answers of all parties that were asked about a credential: the destinations that use it, and
 /// STS for the roles that are based on it.
 package struct CredentialProofs {
-    package var destinations: [CredentialProof] = []
+    package var destinations: [DestinationTest] = []
     package var roles: [RoleProof] = []
     /// The generation of the credential that this one is to replace; nil when nothing was asked.
     var generation: Int?
 
     package init() {}
 
-    package var verdicts: [CredentialProof.Verdict] {
+    package var verdicts: [DestinationTest.Verdict] {
         destinations.map(\.verdict) + roles.map(\.verdict)
     }
     package var isProved: Bool { verdicts.contains(.accepted) }
@@ -82,7 +82,7 @@ package struct CredentialInquiry: Sendable {
 
     /// Asks SLS for one destination, with a request without logs.
     func test(_ destination: Destination, _ credential: Credential) throws(HTTPProblem)
-        -> CredentialProof?
+        -> DestinationTest?
     {
         let prover = prover
         do throws(DeliveryError) {
@@ -154,7 +154,7 @@ package struct CredentialInquiry: Sendable {
 }
 
 extension HTTPProblem {
-    fileprivate init(_ proof: CredentialProof) {
+    fileprivate init(_ proof: DestinationTest) {
         let said = [proof.code, proof.message].compactMap(\.self).joined(separator: ": ")
         let id = proof.requestID.map { " (request id \($0))" } ?? ""
         self.init(

@@ -88,7 +88,7 @@ package struct CredentialRotation: Sendable {
         guard let proof = try inquiry.test(destination, credential) else {
             throw HTTPProblem(503, "ServerBusy", "the test was not made; retry")
         }
-        return DestinationTest(proof)
+        return proof
     }
 
     /// Puts a credential in the place of the one in use, at once or at its activation. Requests in

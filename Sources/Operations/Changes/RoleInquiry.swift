@@ -7,7 +7,7 @@ import System
 package struct RoleProof: Sendable {
     /// The name of the credential that the role yields.
     package let role: String
-    package let verdict: CredentialProof.Verdict
+    package let verdict: DestinationTest.Verdict
     package let problem: SourceProblem?
 
     /// `problem` is nil when STS gave the role.

@@ -35,9 +35,9 @@ import Testing
             (200, .accepted), (204, .accepted), (400, .accepted), (405, .accepted),
             (501, .accepted), (401, .refused), (403, .undecided), (404, .undecided),
             (302, .undecided), (500, .undecided), (503, .undecided),
-        ] as [(Int, CredentialProof.Verdict)]
+        ] as [(Int, DestinationTest.Verdict)]
     )
-    func statuses(status: Int, verdict: CredentialProof.Verdict) throws {
+    func statuses(status: Int, verdict: DestinationTest.Verdict) throws {
         // The length of what GET would give: nothing follows.
         let server = try ScriptedServer { _, _ in
             .text("HTTP/1.1 \(status) X\r\nContent-Length: 4096\r\n\r\n")

@@ -1,3 +1,4 @@
+import Queue
 import SLS
 import System
 import TestSupport
@@ -41,5 +42,26 @@ struct Rig {
     func stop() {
         forwarder.stop(within: .seconds(5))
         server.stop()
+    }
+}
+
+extension Forwarder {
+    /// For credentials that need no reports of what SLS says of them.
+    convenience init(
+        _ destinations: [DestinationSettings],
+        source: any PacketSource,
+        credentials: @escaping @Sendable (String) -> Credential?,
+        journal: Journal = .silent,
+        userAgent: String = "sluice",
+        now: @escaping @Sendable () -> WallTime = { .now }
+    ) throws {
+        try self.init(
+            destinations,
+            source: source,
+            credentials: CredentialDoor(credentials),
+            journal: journal,
+            userAgent: userAgent,
+            now: now
+        )
     }
 }

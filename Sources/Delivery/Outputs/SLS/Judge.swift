@@ -84,28 +84,6 @@ enum Judge {
             where: message.contains
         )
     }
-
-    /// What the answer to a proof tells about the credential. SLS looks at the signature before
-    /// anything else, so any refusal for another reason accepts it.
-    static func verdict(
-        _ judgement: Judgement,
-        _ isRealLogstore: Bool
-    ) -> CredentialProof.Verdict {
-        switch judgement.kind {
-        // A credential that may not write to a logstore that does not exist may write to the
-        // others, or to none.
-        case .unauthorized where !isRealLogstore && judgement.action == .pause(.logstore):
-            .undecided
-        case .unauthorized: .refused
-        case .content, .sequence, .suspended: .accepted
-        // A 403 with an unknown code counts as a quota, and may mean anything.
-        case .quota: judgement.code.flatMap(ErrorCode.known) == nil ? .undecided : .accepted
-        case .notFound:
-            judgement.code?.lowercased().hasPrefix("logstore") == true ? .accepted : .undecided
-        case .other: judgement.action == .acknowledge ? .accepted : .undecided
-        case .network, .notSLS, .server, .clock, .request, .queue, .write: .undecided
-        }
-    }
 }
 
 extension Judgement {

@@ -47,7 +47,7 @@ package struct CredentialProver: Sendable {
     package func prove(
         _ credential: Credential,
         at places: [Place]
-    ) throws(DeliveryError) -> [CredentialProof] {
+    ) throws(DeliveryError) -> [DestinationTest] {
         let loop = try TransferLoop(forDelivery: Self.connectionsMax)
         var questions: [ProofQuestion] = []
         var asked: [(place: Place, question: ProofQuestion)] = []
@@ -187,9 +187,9 @@ final class ProofQuestion {
     var isRefused: Bool { !isOpen && proof(of: place.settings)?.verdict == .refused }
 
     /// For a destination that it is asked for; nil while nothing is known.
-    func proof(of settings: DestinationSettings) -> CredentialProof? {
+    func proof(of settings: DestinationSettings) -> DestinationTest? {
         judgement.map { judgement, endpoint in
-            CredentialProof(
+            DestinationTest(
                 judgement,
                 of: settings,
                 at: endpoint,
@@ -214,44 +214,47 @@ final class ProofQuestion {
     }
 }
 
-/// What SLS said to a request that was signed with a credential and carried no log.
-package struct CredentialProof: Sendable, Equatable {
-    package enum Verdict: String, Sendable {
-        /// SLS took the signature.
-        case accepted
-        /// SLS refused the signature.
-        case refused
-        /// Unknown: there was no answer, or one about something else.
-        case undecided
-    }
-
-    package let verdict: Verdict
-    package let destination: String
-    package let endpoint: String
-    package let status: Int?
-    package let code: String?
-    /// In SLS's own words, where it used any, without the credential.
-    package let message: String
-    package let requestID: String?
-    package let remedy: String
-    package let result: ProducerResult
-}
-
-extension CredentialProof {
-    init(
+extension DestinationTest {
+    fileprivate init(
         _ judgement: Judgement,
         of settings: DestinationSettings,
         at endpoint: Endpoint,
-        isRealLogstore: Bool = true
+        isRealLogstore: Bool
     ) {
-        verdict = Judge.verdict(judgement, isRealLogstore)
-        destination = settings.name
-        self.endpoint = endpoint.description
-        status = judgement.status
-        code = judgement.code
-        message = judgement.message
-        requestID = judgement.requestID
-        remedy = judgement.remedy
-        result = judgement.result
+        let verdict = Verdict(judgement, isRealLogstore: isRealLogstore)
+        self.init(
+            destination: settings.name,
+            endpoint: endpoint.description,
+            verdict: verdict,
+            status: judgement.status,
+            code: judgement.code,
+            // The judgement says "stored", which would mislead.
+            message: verdict == .accepted
+                ? "SLS accepts a signed request. No log was sent" : judgement.message,
+            requestID: judgement.requestID,
+            remedy: judgement.remedy
+        )
     }
+}
+
+extension DestinationTest.Verdict {
+    /// What the answer to a proof tells about the credential. SLS looks at the signature before
+    /// anything else, so any refusal for another reason accepts it.
+    fileprivate init(_ judgement: Judgement, isRealLogstore: Bool) {
+        self =
+            switch judgement.kind {
+            // A credential that may not write to a logstore that does not exist may write to the
+            // others, or to none.
+            case .unauthorized where !isRealLogstore && judgement.action == .pause(.logstore):
+                .undecided
+            case .unauthorized: .refused
+            case .content, .sequence, .suspended: .accepted
+            // A 403 with an unknown code counts as a quota, and may mean anything.
+            case .quota: judgement.code.flatMap(ErrorCode.known) == nil ? .undecided : .accepted
+            case .notFound:
+                judgement.code?.lowercased().hasPrefix("logstore") == true ? .accepted : .undecided
+            case .other: judgement.action == .acknowledge ? .accepted : .undecided
+            case .network, .notSLS, .server, .clock, .request, .queue, .write: .undecided
+            }
+        }
 }
