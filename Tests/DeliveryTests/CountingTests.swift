@@ -1,4 +1,7 @@
+import Crypto
+import Queue
 import SLS
+import SQLiteQueue
 import System
 import TestSupport
 import Testing
@@ -66,5 +69,108 @@ import Testing
         #expect(rig.recorder.lines.wait { $0.contains { $0.contains("waits for its credential") } })
         rig.stop()
         #expect(rig.status.pauses == [.credential: 1])
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct ManyLogstoresTests {
+    @Test(
+        "A hundred logstores of one destination are delivered, and one that is missing waits alone"
+    )
+    func hundred() throws {
+        let sandbox = try TestSandbox()
+        try sandbox.fail(#"{"logstore":"store-42","code":"LogStoreNotExist"}"#)
+        let rules = DestinationRules(packet: PacketLimits(logs: 100, age: .milliseconds(5)))
+        let bench = try StoredBench(sandbox, rules) {
+            $0.retryWaits = Backoff(first: .milliseconds(5), longest: .milliseconds(20))
+        }
+        try bench.append(0..<400) { "store-\($0 % 100)" }
+        let logs = 400 * Samples.logsPerRow
+        let ofOne = 4 * Samples.logsPerRow
+        let areOthersDelivered = bench.waitUntilDelivered(logs - ofOne)
+        #expect(areOthersDelivered)
+        let outlets = bench.forwarder.status[0].outlets
+        #expect(outlets.count == 100)
+        for outlet in outlets where outlet.logstore != "store-42" {
+            #expect(outlet.sentLogs == ofOne, "\(outlet.logstore)")
+        }
+        let missing = outlets.first { $0.logstore == "store-42" }
+        #expect(missing?.sentLogs == 0)
+        #expect(missing?.lastFailure?.code == "LogStoreNotExist")
+        #expect(bench.store.status.ledger.queued == Int64(ofOne))
+        try sandbox.wellAgain()
+        let areAllDelivered = bench.waitUntilDelivered(logs)
+        #expect(areAllDelivered)
+        let values = try sandbox.values()
+        #expect(values.count == logs && Set(values).count == logs)
+        bench.stop()
+    }
+}
+
+/// A server that echoes what it was sent, at the worst place.
+@Suite(.timeLimit(.minutes(1))) struct RedactionTests {
+    static let token = String(repeating: "sensitive", count: 100)
+    static let credential = Credential(
+        accessKeyID: "testkeyid",
+        secret: Secret("secret-of-the-test"),
+        securityToken: Secret(token)
+    )
+    /// The token begins where a message is cut.
+    static let message = String(repeating: "-", count: 450) + token
+
+    static func echo() throws -> ScriptedServer {
+        try ScriptedServer { _, _ in .answer(400, code: "PostBodyInvalid", message: message) }
+    }
+
+    @Test("A long token that SLS's message ends in is seen nowhere, not even its beginning")
+    func echoed() throws {
+        let source = try MemorySource()
+        let rig = try Rig(source, Self.echo(), credential: Self.credential)
+        source.offer(1, logs: [Samples.log("a")])
+        #expect(source.state.wait { $0.dead.count == 1 })
+        rig.stop()
+        let seen = [
+            "\(rig.recorder.lines.now)", "\(source.state.now.dead)", "\(rig.status)",
+        ]
+        for text in seen {
+            #expect(!text.contains("sensitive"))
+            #expect(text.contains("-•••"))
+        }
+    }
+
+    @Test("Nor in the proof of a credential")
+    func proof() throws {
+        let server = try Self.echo()
+        defer { server.stop() }
+        let place = CredentialProver.Place(
+            try Samples.destination(port: server.port),
+            logstore: "app-log"
+        )
+        let proof = try #require(
+            try CredentialProver().prove(Self.credential, at: [place]).first
+        )
+        #expect(proof.message.hasSuffix("-•••"))
+    }
+
+    @Test("Nor does an answer show it encoded, or as its request id", arguments: [400, 200])
+    func encoded(status: Int) {
+        let token = "CAIS+abc/DEF123456=="
+        let credential = Credential(
+            accessKeyID: "testkeyid",
+            secret: Secret("secret-of-the-test"),
+            securityToken: Secret(token)
+        )
+        let answer = SLSAnswer(
+            status: status,
+            headers: [("x-log-requestid", "CAIS+abc/DEF123456==")],
+            body: Array(
+                """
+                {"errorCode":"\(percentEncoded(token))",\
+                "errorMessage":"bad token \(percentEncoded(token))"}
+                """.utf8
+            )
+        )
+        let judgement = Judge.judge(answer, by: credential)
+        #expect(judgement.requestID == "•••")
+        #expect(!"\(judgement)".contains("DEF123456"))
     }
 }

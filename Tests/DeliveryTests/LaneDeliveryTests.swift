@@ -1,5 +1,7 @@
 import Queue
 import SLS
+import SQLiteQueue
+import Sandbox
 import System
 import TestSupport
 import Testing
@@ -168,5 +170,95 @@ import Testing
         rig.stop()
         #expect(rig.status.outlets.first { $0.logstore == "app-log" }?.state == .running)
         #expect(source.state.now.isolated.isEmpty && rig.status.leased == 0)
+    }
+}
+
+/// With the real queue and a sandbox whose connections break after it has stored what it was sent.
+@Suite(.timeLimit(.minutes(1))) struct ExactlyOnceTests {
+    static let batches = 200
+    static let all = (0..<batches).flatMap { seed in
+        (0..<Samples.logsPerRow).map { "value \(seed) \($0)" }
+    }
+
+    /// What arrived while connections broke and the gateway started anew thrice.
+    func arrived(lanes: Int) throws -> (values: [String], status: DestinationStatus) {
+        let sandbox = try TestSandbox { $0.seed = 7 }
+        for fault in [
+            #"{"reset":true,"store":true,"fraction":0.3}"#,
+            #"{"truncate":true,"store":true,"fraction":0.1}"#,
+            #"{"without_request_id":true,"fraction":0.1}"#,
+            #"{"code":"ServerBusy","fraction":0.1}"#,
+        ] {
+            try sandbox.fail(fault)
+        }
+        var rules = DestinationRules(
+            packet: PacketLimits(logs: Samples.logsPerRow, age: .milliseconds(5))
+        )
+        rules.lanes = lanes
+        let bench = try StoredBench(sandbox, rules) {
+            $0.retryWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(4))
+            $0.transport.sendTimeout = .seconds(1)
+        }
+        let quarter = Self.batches / 4
+        for part in 0..<4 {
+            try bench.append(part * quarter..<(part + 1) * quarter)
+            let isFlowing = bench.waitUntilDelivered(part * quarter * Samples.logsPerRow + 1)
+            #expect(isFlowing)
+            if part < 3 { try bench.restart() }
+        }
+        let isDelivered = bench.waitUntilDelivered(Self.all.count)
+        #expect(isDelivered)
+        #expect(bench.store.status.ledger.isClosed)
+        let values = try sandbox.values()
+        let status = bench.forwarder.status[0]
+        bench.stop()
+        return (values, status)
+    }
+
+    @Test("With lanes each log arrives once, whatever is cut off")
+    func lanes() throws {
+        let (values, status) = try arrived(lanes: 4)
+        #expect(values.count == Self.all.count)
+        #expect(Set(values) == Set(Self.all))
+        #expect(status.unknownOutcomes > 0)
+        #expect(status.storedBefore > 0)
+        #expect(status.relaned == 0)
+    }
+
+    @Test("Without lanes none is missing, and some arrive twice")
+    func without() throws {
+        let (values, status) = try arrived(lanes: 0)
+        #expect(values.count > Self.all.count, "or this test could not fail")
+        #expect(Set(values) == Set(Self.all))
+        #expect(status.storedBefore == 0)
+    }
+}
+
+/// A packet that may be stored under its number must not come under others, for a suspicion.
+@Suite(.timeLimit(.minutes(1))) struct LaneSuspicionTests {
+    @Test(
+        "A packet in a lane that may be stored is not halved for a setting that may be wrong",
+        arguments: [true, false]
+    )
+    func whole(isRecovered: Bool) throws {
+        let source = try MemorySource()
+        let isRight = Locked(false)
+        let server = try ScriptedServer { _, number in
+            if !isRecovered, number == 0 { return .hangUp }
+            if isRight.withLock({ $0 }) { return .answer(400, code: "InvalidSequenceId") }
+            return .answer(400, code: "InvalidCompressType")
+        }
+        let rig = try Rig(source, server) {
+            $0.retryWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(10))
+        }
+        source.offer(1, lane: LaneDeliveryTests.lane, isRecovered: isRecovered)
+        #expect(server.requests.wait { $0.count >= 20 })
+        #expect(source.state.now.isolated.isEmpty)
+        #expect(source.state.now.setAside > 0)
+        isRight.withLock { $0 = true }
+        #expect(source.state.wait { $0.acknowledged == [1] })
+        rig.stop()
+        #expect(rig.status.storedBefore == 1)
+        #expect(source.state.now.relaned.isEmpty)
     }
 }

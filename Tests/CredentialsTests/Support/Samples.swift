@@ -102,3 +102,11 @@ enum Samples {
 extension WallTime {
     var standInDate: String { httpDate }
 }
+
+extension ManualClock {
+    var clock: CredentialClock {
+        CredentialClock(now: { self.now }, moment: { self.moment }) { wake, time in
+            self.sleep(wake, until: time)
+        }
+    }
+}

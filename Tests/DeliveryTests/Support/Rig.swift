@@ -51,7 +51,8 @@ extension Forwarder {
         _ destinations: [DestinationSettings],
         source: any PacketSource,
         credentials: @escaping @Sendable (String) -> Credential?,
-        journal: Journal = .silent,
+        journal: Journal,
+        memoryMax: Int = DeliveryMemory.usualMax,
         userAgent: String = "sluice",
         now: @escaping @Sendable () -> WallTime = { .now }
     ) throws {
@@ -60,6 +61,7 @@ extension Forwarder {
             source: source,
             credentials: CredentialDoor(credentials),
             journal: journal,
+            memoryMax: memoryMax,
             userAgent: userAgent,
             now: now
         )

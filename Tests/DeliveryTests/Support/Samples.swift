@@ -1,4 +1,5 @@
 import Crypto
+import Queue
 import SLS
 
 @testable import Delivery
@@ -53,4 +54,13 @@ enum Samples {
         )
         return DestinationSettings(name: name, .sls(target))
     }
+}
+
+extension PacketID {
+    /// A packet of the home shard.
+    static func home(_ number: Int64) -> PacketID { PacketID(shard: .home, number: number) }
+}
+
+extension StreamID {
+    static let any = StreamID(shard: .home, number: 1)
 }
