@@ -2,8 +2,7 @@ import HTTPClient
 import Queue
 import System
 
-/// The delivery thread: hands packets to their destinations, moves transfers on, and sleeps until
-/// there is something to do.
+/// The delivery thread: hands packets to destinations, moves transfers on, and sleeps.
 final class DeliveryLoop {
     enum Message: Sendable {
         case packets([SealedPacket])
@@ -69,17 +68,15 @@ final class DeliveryLoop {
             } else {
                 send(now)
             }
-            // Ended transfers have freed places, so there may be something to send before any
-            // sleep.
+            // Ended transfers have freed places: there may be something to send.
             let ended = destinations.reduce(loop.perform()) { $0 + $1.carrier.finishEnded() }
             if ended == 0 { loop.wait(sleep(from: now)) }
         }
         for destination in destinations { destination.abandon(loop) }
     }
 
-    /// One request of each destination in turn, until none can send any more: they may share an
-    /// endpoint. The one that has not sent for longest begins, so none is always the first to find
-    /// a shared gate open. Only destinations with something to do are looked at.
+    /// One request of each destination in turn, until none can send more. The one that has not sent
+    /// for longest begins, so none is always the first to find a shared gate open.
     private func send(_ now: Moment) {
         for refusal in shared.refusals.takeAll() {
             for destination in destinations { destination.heed(refusal, now) }
@@ -113,8 +110,7 @@ final class DeliveryLoop {
             switch message {
             case .packets(let packets):
                 for packet in packets {
-                    // A destination that was closed may have asked for more before. The packet
-                    // waits for its return.
+                    // A destination that left may have asked for it. It waits for its return.
                     guard let destination = byName[packet.stream.destination] else {
                         dependencies.source.end(packet, .recalled)
                         continue

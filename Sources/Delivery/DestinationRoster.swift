@@ -2,8 +2,8 @@ import Resolvers
 import SLS
 import System
 
-/// The destinations of a forwarder. They change while it runs: the forwarder adds them and says
-/// which are to leave, and the delivery thread drops those when nothing of them is under way.
+/// The forwarder's destinations. The forwarder adds them and says which are to leave; the delivery
+/// thread drops those when nothing of them is under way.
 final class DestinationRoster: Sendable {
     struct Entry: Sendable {
         let output: any Output

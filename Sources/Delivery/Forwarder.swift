@@ -3,8 +3,7 @@ package import Queue
 package import Resolvers
 package import System
 
-/// Delivers what the queue holds: asks for packets, sends them, and acknowledges those that are
-/// stored at their destination. A packet that is not acknowledged stays in the queue.
+/// Delivers what the queue holds. A packet that is not acknowledged stays in the queue.
 package final class Forwarder: Sendable {
     let userAgent: String
     private let roster: DestinationRoster
@@ -84,8 +83,7 @@ package final class Forwarder: Sendable {
     /// How wrong the host's clock is known to be, by destination.
     package var clockOffsets: ClockOffsets { dependencies.clockOffsets }
 
-    /// Credentials were changed: destinations that wait for one, or were refused with the old one,
-    /// try at once.
+    /// Destinations that wait for a credential, or were refused with the old one, try at once.
     package func credentialsChanged() {
         mailbox.post(.credentialsChanged)
     }
@@ -112,8 +110,7 @@ package final class Forwarder: Sendable {
         worker.join()
     }
 
-    /// An http endpoint is used when its turn comes, because the operator has listed it; the
-    /// journal warns of it.
+    /// An http endpoint is used, because the operator has listed it; the journal warns of it.
     func warnOfPlainText(_ settings: DestinationSettings) {
         for endpoint in settings.endpoints where !endpoint.isPrivate {
             dependencies.journal.warning(
@@ -150,9 +147,8 @@ extension Forwarder {
         }
     }
 
-    /// Adds the destinations that do not run, and changes the settings of the others from their
-    /// next request on. Destinations that are not named stay as they are. Everything is checked
-    /// before anything changes.
+    /// Adds destinations, and changes the settings of those that run, from their next request on.
+    /// Others stay as they are. Everything is checked before anything changes.
     package func use(_ destinations: [DestinationSettings]) throws(DeliveryError) {
         guard !destinations.isEmpty else { return }
         let outputs = try checked(destinations)

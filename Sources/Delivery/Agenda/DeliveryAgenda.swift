@@ -73,10 +73,9 @@ final class AgendaEntry {
     let number: Int
     private unowned let agenda: DeliveryAgenda
     fileprivate var isDue = false
-    /// The destination was removed. Gates that others share may still know the entry.
+    /// The destination was removed; shared gates may still know the entry.
     private var hasLeft = false
-    /// When the destination is looked at unless something happens before, and how often that was
-    /// planned.
+    /// The next look unless something happens before; how often one was planned.
     fileprivate var deadline: Moment?
     fileprivate private(set) var plans = 0
 
@@ -103,8 +102,7 @@ final class AgendaEntry {
         agenda.due.removeAll { $0 === self }
     }
 
-    /// The destination was looked at. It is looked at again at its deadline, or in the next turn if
-    /// it has more to do.
+    /// Ends a look: the next one is at the deadline, or in the next turn if there is more to do.
     func done(hasMore: Bool, next deadline: Moment?) {
         isDue = false
         if hasMore { markDue() }
@@ -115,7 +113,7 @@ final class AgendaEntry {
     }
 }
 
-/// Destinations that wait for a gate, or for memory, which they share with others.
+/// Destinations that wait for a gate or for memory that they share with others.
 struct GateWaiters {
     private var waiters: [ObjectIdentifier: AgendaEntry] = [:]
 

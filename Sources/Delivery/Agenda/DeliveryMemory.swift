@@ -1,16 +1,14 @@
-/// The memory that all destinations share: content of packets that wait for their turn, and bodies
-/// of requests under way. For the delivery thread only.
+/// The memory that all destinations share: content of waiting packets, and bodies of requests under
+/// way. For the delivery thread only.
 ///
-/// A quarter is reserved for first requests: of the rest a destination gets no more than what it
-/// then leaves free. A destination without any request gets what is free, and where that is too
-/// little the others wait until it has that. So destinations that hang cannot keep a healthy one
-/// from sending, one request at a time at least.
+/// A quarter is reserved for first requests: of the rest a destination gets no more than it then
+/// leaves free. A destination without any request gets what is free; if that is too little, the
+/// others wait. So destinations that hang cannot keep a healthy one from sending.
 package final class DeliveryMemory {
     package static let usualMax = 64 << 20
     /// The largest packet fits twice.
     package static let leastMax = 32 << 20
-    /// Content that may wait in memory for one destination; more is read from disk when its turn
-    /// has come.
+    /// Content in memory for one destination; more is read from disk when its turn comes.
     static let contentsOfOneMax = 32 << 20
 
     let max: Int
@@ -27,9 +25,8 @@ package final class DeliveryMemory {
 
     var used: Int { contents + bodies }
 
-    /// Every destination that waits for room is looked at in each turn of the delivery thread, so
-    /// that what it claims is kept for it. Room comes with the end of a request, and that begins a
-    /// turn.
+    /// Looks at every waiting destination in each turn, so that what it claims is kept for it. Room
+    /// comes with the end of a request, and that begins a turn.
     func beginTurn() {
         claimed = 0
         waiters.wake()
@@ -37,8 +34,7 @@ package final class DeliveryMemory {
 
     func wait(_ entry: AgendaEntry) { waiters.add(entry) }
 
-    /// Reserves room for content that waits, unless it would be too much. Bodies always have half
-    /// of the bound.
+    /// Reserves room for waiting content. Bodies always have half of the bound.
     func reserveContent(_ bytes: Int, holding own: Int) -> Bool {
         precondition(bytes >= 0 && own >= 0, "a negative amount of memory")
         let share = min(max / 2 - contents, Self.contentsOfOneMax)
@@ -52,8 +48,8 @@ package final class DeliveryMemory {
         contents -= bytes
     }
 
-    /// True when a request with a body of this size may go. Otherwise a destination without any
-    /// request claims the room for this turn. Its requests under way have `own` bytes.
+    /// May a request with this body go? Otherwise a destination without any request claims the room
+    /// for this turn. Its requests under way have `own` bytes.
     func admitsBodyOrClaims(_ bytes: Int, holding own: Int) -> Bool {
         // A body above every bound counts as half of the memory, or it would never be sent.
         let bytes = min(bytes, max / 2)
@@ -75,8 +71,7 @@ package final class DeliveryMemory {
     }
 }
 
-/// What one destination holds of the memory that all destinations share. Each byte is released
-/// once.
+/// One destination's part of the shared memory. Each byte is released once.
 struct MemoryShare {
     private let memory: DeliveryMemory
     private let entry: AgendaEntry
@@ -94,7 +89,7 @@ struct MemoryShare {
 
     var used: Int { contents + bodies }
 
-    /// Reserves room for the content of a packet that waits for its turn; false when there is none.
+    /// Reserves room for a waiting packet's content; false when there is none.
     mutating func reserve(content bytes: Int) -> Bool {
         guard memory.reserveContent(bytes, holding: contents) else { return false }
         contents += bytes
@@ -107,8 +102,7 @@ struct MemoryShare {
         memory.releaseContent(bytes)
     }
 
-    /// True when a request with a body of this size may go. Otherwise the destination waits: it is
-    /// looked at in each turn until there is room.
+    /// May a request with this body go? Otherwise it is looked at in each turn until there is room.
     mutating func admitsOrWaits(body bytes: Int) -> Bool {
         let hasRoom = memory.admitsBodyOrClaims(bytes, holding: bodies)
         if !hasRoom {

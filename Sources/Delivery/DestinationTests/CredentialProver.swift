@@ -2,9 +2,8 @@ package import HTTPClient
 package import SLS
 package import System
 
-/// Proves a credential before it is used, with a PutLogs as a packet would be sent, through the
-/// same endpoints and proxies, but without any log. So the proof needs no permission that delivery
-/// does not need, and stores nothing.
+/// Proves a credential before it is used, with a PutLogs through the same endpoints and proxies,
+/// but without any log: it needs no further permission and stores nothing.
 package struct CredentialProver: Sendable {
     /// Where a destination's logs go.
     package struct Place: Sendable {
@@ -41,9 +40,8 @@ package struct CredentialProver: Sendable {
         self.isInterrupted = isInterrupted
     }
 
-    /// Asks at all places at once, at each until one of its endpoints answers, and until one
-    /// refuses or patience ends. So it is not for a thread that others wait for. Returns what is
-    /// known by then, in the order of the places.
+    /// Asks at all places at once, at each until one of its endpoints answers, one place refuses,
+    /// or patience ends; the caller's thread waits. Returns what is known by then, in order.
     package func prove(
         _ credential: Credential,
         at places: [Place]
@@ -154,8 +152,8 @@ final class ProofQuestion {
         }
     }
 
-    /// Judges the outcome. True when the request was prepared once more: with SLS's own time, if
-    /// SLS found the clock wrong, or for the next endpoint.
+    /// True when the request was prepared once more: with SLS's own time if SLS found the clock
+    /// wrong, or for the next endpoint.
     private func goesOn(after outcome: TransferOutcome) -> Bool {
         address?.note(outcome)
         let endpoint = endpoints[endpoints.startIndex]
@@ -238,13 +236,11 @@ extension DestinationTest {
 }
 
 extension DestinationTest.Verdict {
-    /// What the answer to a proof tells about the credential. SLS looks at the signature before
-    /// anything else, so any refusal for another reason accepts it.
+    /// SLS looks at the signature before anything else: a refusal for another reason accepts it.
     fileprivate init(_ judgement: Judgement, isRealLogstore: Bool) {
         self =
             switch judgement.kind {
-            // A credential that may not write to a logstore that does not exist may write to the
-            // others, or to none.
+            // It may be allowed to write to other logstores, or to none.
             case .unauthorized where !isRealLogstore && judgement.action == .pause(.logstore):
                 .undecided
             case .unauthorized: .refused

@@ -61,8 +61,7 @@ package struct DestinationTester: Sendable {
     private let addresses: AddressLookup
     private let patience: Duration
     private let isInterrupted: @Sendable () -> Bool
-    /// A file system that does not answer holds the thread that asked it. No second thread joins
-    /// it.
+    /// A file system that hangs holds the thread that asked it. No second one joins it.
     private let isInspecting = Locked(false)
 
     package init(
@@ -140,11 +139,9 @@ extension WriteProblem {
 }
 
 /// Tests whether the server of an `http` destination can be reached: name, connection, TLS, and one
-/// HEAD request with the configured headers.
-///
-/// It sends no POST: a server may take even an empty array for a delivery, and store it. HEAD
-/// changes nothing (RFC 9110, section 9.2.1), but a server may answer it in another way than POST.
-/// So only answers that hold for both are taken for a verdict.
+/// HEAD request with the configured headers. A server may store even an empty array that is posted.
+/// HEAD changes nothing (RFC 9110, section 9.2.1), but may be answered in another way than POST, so
+/// only answers that hold for both decide.
 struct HTTPInspection {
     private let settings: DestinationSettings
     private let target: HTTPTarget

@@ -1,8 +1,8 @@
 import Glibc
 import System
 
-/// Tests whether a `file` destination could write, without writing: the file's kind and permission,
-/// the directory's permission to make files, and the free space. May wait for the disk.
+/// Tests without writing whether a `file` destination could write: the file's kind, permissions,
+/// and the free space. May wait for the disk.
 struct FileInspection {
     private let target: FileTarget
 
@@ -49,8 +49,8 @@ struct FileInspection {
     /// `__O_TMPFILE` of Linux, which the C library's headers show to GNU programs only.
     private static let unnamedFile: CInt = 0o20_000_000 | O_DIRECTORY
 
-    /// Makes a file without a name in the directory, which goes when it is closed: the only test
-    /// that asks permissions, quotas and read-only mounts alike.
+    /// Makes a file without a name, which goes when it is closed: the only test that asks
+    /// permissions, quotas and read-only mounts alike.
     private func makeUnnamed() throws(SystemError) {
         do throws(SystemError) {
             let flags = Self.unnamedFile | O_WRONLY | O_CLOEXEC

@@ -34,16 +34,15 @@ struct DestinationEndpoints {
         choice.started(at: place, now)
     }
 
-    /// A request ended there that took so long. Only silence leads elsewhere: a refusal would be
-    /// the same at every endpoint, and so would a request to wait.
+    /// Only silence leads elsewhere: a refusal would be the same at every endpoint, and so would a
+    /// request to wait.
     mutating func ended(
         _ endpoint: EndpointState,
         _ judgement: Judgement,
         after duration: Duration,
         _ now: Moment
     ) -> EndpointChoice.Switch? {
-        // An endpoint that is no longer in the settings says nothing, and an address is not the
-        // endpoint.
+        // An endpoint that left the settings says nothing, and an address is not the endpoint.
         guard let place = place(of: endpoint), judgement.action != .readdress else { return nil }
         let isSilent =
             !judgement.isAnswered
@@ -64,8 +63,7 @@ struct DestinationEndpoints {
         return hasRecovered
     }
 
-    /// Leaves the present endpoint when its gate has closed since the last look, maybe for other
-    /// destinations.
+    /// Leaves the present endpoint when its gate has closed, maybe for other destinations.
     mutating func leaveClosed(_ now: Moment) -> EndpointChoice.Switch? {
         let present = choice.current
         for (place, endpoint) in endpoints.enumerated()
@@ -93,12 +91,11 @@ struct DestinationEndpoints {
     }
 }
 
-/// Which of a destination's endpoints a request goes to: the first while it answers; when it does
-/// not, the next in order, while a single request now and then probes the first.
+/// Chooses the endpoint of a request: the first while it answers, else the next in order, while a
+/// single request now and then probes the first.
 ///
-/// When all of them are silent they are tried in turn, each as its own gate allows. The choice
-/// itself knows no sockets: it is told what became of requests and by whom (a place in the list),
-/// so that late results of an endpoint that was left do no harm.
+/// When all are silent they are tried in turn, each as its own gate allows. Results are told with
+/// their place in the list, so late ones of an endpoint that was left do no harm.
 struct EndpointChoice {
     /// Requests go elsewhere from now on.
     struct Switch: Equatable {
@@ -119,8 +116,8 @@ struct EndpointChoice {
     }
 
     static let failuresMax = 3
-    /// One request that fails after so long, with no answer to another meanwhile, is enough: three
-    /// that wait out their time one after another would take half a minute.
+    /// One failure after so long, with no answer meanwhile, is enough: three in turn would take
+    /// half a minute.
     static let patience: Duration = .seconds(5)
 
     let count: Int
@@ -139,8 +136,7 @@ struct EndpointChoice {
     /// Where the next request may go; a gate decides when.
     var candidates: [Int] { allAreSilent ? (0..<count).map { (current + $0) % count } : [current] }
 
-    /// Where the next request goes. `opening` tells from when on an endpoint's gate lets one
-    /// through; nil while that depends on a result.
+    /// `opening` tells when an endpoint's gate lets a request through; nil: after a result.
     func next(_ now: Moment, opening: (Int) -> Moment?) -> Int {
         if !allAreSilent {
             guard current != 0, probing.isDue(now), let opens = opening(0), opens <= now else {
@@ -158,8 +154,7 @@ struct EndpointChoice {
         if place == 0, current != 0 { probing.started(now) }
     }
 
-    /// A request ended without an answer from SLS, or with one that blames the endpoint, and took
-    /// so long. `random` is from 0 to 1.
+    /// A request ended without an answer, or with one that blames the endpoint.
     mutating func failed(
         at place: Int,
         after duration: Duration,
@@ -179,8 +174,7 @@ struct EndpointChoice {
         return isMute || failuresInARow >= Self.failuresMax ? leave(now, random) : nil
     }
 
-    /// The gate of the endpoint has just fallen to single requests, maybe because of other
-    /// destinations.
+    /// The endpoint's gate fell to single requests, maybe because of other destinations.
     mutating func gateFell(at place: Int, _ now: Moment, random: Double) -> Switch? {
         guard count > 1, place == current, !allAreSilent else { return nil }
         return leave(now, random)
@@ -194,7 +188,7 @@ struct EndpointChoice {
         if place == current {
             failuresInARow = 0
             heard = now
-            // Whatever the others were, it was long ago; only the first is looked after.
+            // The others' silence was long ago; only the first is looked after.
             silent.formIntersection([0])
         }
         return nil
@@ -228,9 +222,8 @@ struct EndpointChoice {
     }
 }
 
-/// When a single request tries the first endpoint again while another one is in use: after 5 s,
-/// then less and less often, up to 5 min apart. An endpoint that comes and goes is not probed more
-/// often for it.
+/// When a single request tries the first endpoint again: after 5 s, then up to 5 min apart. An
+/// endpoint that comes and goes is not probed more often for it.
 struct FirstEndpointProbing {
     static let backoff = Backoff(first: .seconds(5), longest: .seconds(300))
     /// An endpoint that lasted so long starts over with short waits.

@@ -2,15 +2,14 @@ import Queue
 import SLS
 import System
 
-/// An endpoint and the proxy that leads to it. A failure there concerns every destination that uses
-/// both, and the clock behind them is the same, so gates and clocks are kept by this key.
+/// An endpoint and the proxy before it. Destinations that use both share its gate and its clock.
 enum EndpointKey: Hashable {
     case server(Endpoint, proxy: Proxy?)
     /// A part of this machine.
     case here(String)
 
-    /// True when requests never leave this machine, so encryption protects nothing. A proxy counts
-    /// as another machine.
+    /// Requests never leave this machine, so encryption protects nothing. A proxy counts as another
+    /// machine.
     var staysHere: Bool {
         switch self {
         case .server(let endpoint, let proxy): endpoint.isLoopback && proxy == nil
@@ -18,7 +17,7 @@ enum EndpointKey: Hashable {
         }
     }
 
-    /// True when no third party can read what goes there, or answer in its place.
+    /// No third party can read what goes there, or answer in its place.
     var isPrivate: Bool {
         switch self {
         case .server(let endpoint, _): endpoint.scheme == .https || staysHere
@@ -37,13 +36,11 @@ extension EndpointKey: CustomStringConvertible {
     }
 }
 
-/// The state of an endpoint, and of the proxy before it, for all destinations that use it: one gate
-/// for them together, and one clock.
+/// One gate and one clock for all destinations that use the endpoint.
 ///
 /// A single outlet that never gets an answer must not close the endpoint to others. So as long as
-/// no answer asks to leave the endpoint alone, an outlet that was not met with silence itself may
-/// have one request in flight whatever the gate says: it is a witness, and if it is heard the gate
-/// opens.
+/// no answer asks to leave the endpoint alone, an outlet that was not met with silence may have one
+/// request in flight whatever the gate says: if that witness is heard, the gate opens.
 final class EndpointState: SharedGate {
     let key: EndpointKey
     var notices = FailureNotices()
@@ -72,7 +69,7 @@ final class EndpointState: SharedGate {
     /// True when outlets may be admitted that the gate does not let through.
     var hearsWitnesses: Bool { !isToBeLeftAlone && !silent.isEmpty }
 
-    /// Takes back a request and what its answer says; tells what that changes.
+    /// Takes back a request with what its answer says.
     func leave(
         _ pass: Gate.Pass,
         _ judgement: Judgement,
@@ -94,8 +91,7 @@ final class EndpointState: SharedGate {
             now,
             random: .random(in: 0...1)
         )
-        // SLS may ask to be left alone; then it is not silent, and another endpoint is the same
-        // SLS.
+        // A request to wait is no silence, and another endpoint is the same SLS.
         if change == .closed, judgement.retryAfter == nil { closures += 1 }
         if change == .recovered {
             silent = []
@@ -122,8 +118,7 @@ final class EndpointStates {
         return endpoint
     }
 
-    /// A destination uses other endpoints from now on. Requests in flight keep their endpoint until
-    /// they end.
+    /// Requests in flight keep their endpoint until they end.
     func release(_ endpoints: DestinationEndpoints, places: Int) {
         for endpoint in endpoints.endpoints {
             endpoint.leave(places: places)
@@ -132,8 +127,8 @@ final class EndpointStates {
     }
 }
 
-/// A gate that several destinations share, as wide as all their places together. Each outlet begins
-/// carefully, so the places are what bounds the gate.
+/// A gate that destinations share, as wide as all their places together. Each outlet begins
+/// carefully, so the places are what bounds it.
 class SharedGate {
     var gate: Gate
     /// Why the gate is closed.
@@ -164,10 +159,10 @@ class SharedGate {
     }
 }
 
-/// The gate of a project's quota, shared by all destinations that write to the project: a refusal
-/// that one of them gets slows all of them down, and none has to find the rate for itself.
+/// The gate of a project's quota: a refusal of one destination slows down all that write to the
+/// project, and none has to find the rate for itself.
 ///
-/// Only quotas move its gate. A refused credential is a matter of the destination that has it.
+/// Only quotas move it. A refused credential is a matter of the destination that has it.
 final class ProjectQuota: SharedGate {
     /// A project is the same by whatever endpoint of its region it is reached.
     struct Key: Hashable {
@@ -199,8 +194,7 @@ final class ProjectQuotas {
         return quota
     }
 
-    /// A destination writes to another project from now on. What is in flight keeps its quota until
-    /// it ends.
+    /// Requests in flight keep their quota until they end.
     func release(_ quota: ProjectQuota, places: Int) {
         quota.leave(places: places)
         if quota.users == 0 { byKey[quota.key] = nil }

@@ -52,21 +52,20 @@ struct ServerClock {
         isVerified = key.isPrivate
     }
 
-    /// The time to sign with. `start` is what the operator says of the offset (the SDKs'
-    /// NtpTimeOffset): it counts until SLS has told.
+    /// The time to sign with. `start`, the operator's offset (the SDKs' NtpTimeOffset), counts
+    /// until SLS has told.
     func time(at host: WallTime, assuming start: Duration = .zero) -> WallTime {
         host + (offset ?? start)
     }
 
-    /// The offset when it is known, from SLS or by `start`, to be so large that logs which got
-    /// their time from the host may be outside of what SLS takes; nil while it is not.
+    /// The offset when it is so large that logs with the host's time may be outside of what SLS
+    /// takes.
     func hostIsWrong(assuming start: Duration = .zero) -> Duration? {
         let present = offset ?? start
         return abs(present) > Self.tolerance ? present : nil
     }
 
-    /// True when SLS may take this time where it refused that one. Not when they are nearly the
-    /// same, or a request would be repeated without end.
+    /// Not when they are nearly the same, or a request would be repeated without end.
     static func mayAccept(_ time: WallTime, not refused: WallTime) -> Bool {
         abs(time - refused) > farOff
     }
@@ -102,7 +101,7 @@ struct ServerClock {
         return answer.isRefusedForItsTime && abs(found) <= Self.unverifiedOffsetMax
     }
 
-    /// Zero when the range allows it, so that a clock that is right has no offset. Fractions of a
+    /// Zero when the range allows it: a clock that is right has no offset. Fractions of a
     /// millisecond mean nothing.
     private static func middle(_ low: Duration, _ high: Duration) -> Duration {
         guard low > .zero || high < .zero else { return .zero }
@@ -127,8 +126,8 @@ private func abs(_ duration: Duration) -> Duration {
     max(duration, .zero - duration)
 }
 
-/// What a destination makes of the host's clock and of SLS's: the time to sign with, and whether
-/// the host's clock is so wrong that SLS refuses logs which got their time from it.
+/// A destination's view of the host's clock and of SLS's: the time to sign with, and whether the
+/// host's clock is so wrong that SLS refuses logs with its time.
 struct DestinationClock {
     private let destination: String
     private let host: @Sendable () -> WallTime
@@ -168,8 +167,7 @@ struct DestinationClock {
         endpoint.clock.hostIsWrong(assuming: assumed)
     }
 
-    /// Takes the time from an answer that came at `received`, to a request that was signed at
-    /// `signed`.
+    /// Takes the time from an answer to a request that was signed at `signed`.
     func learn(
         from answer: AnswerTime,
         at endpoint: EndpointState,
@@ -194,8 +192,7 @@ struct DestinationClock {
     }
 }
 
-/// How wrong destinations know the host's clock to be, for ingest, which measures logs by that
-/// clock.
+/// How wrong destinations know the host's clock to be. Ingest measures logs by that clock.
 package final class ClockOffsets: Sendable {
     /// Mostly zero, and then the lock is not taken.
     private let count = Atomic<Int>(0)
@@ -203,7 +200,7 @@ package final class ClockOffsets: Sendable {
 
     private static let noticeable = Duration.seconds(60)
 
-    /// The host's clock minus the one that never jumps: it changes when the host's is set.
+    /// The host's clock minus the one that never jumps; changes when the host's is set.
     private let lead: @Sendable () -> Int64
 
     package init(
@@ -220,8 +217,8 @@ package final class ClockOffsets: Sendable {
         let lead: Int64
     }
 
-    /// SLS's clock minus the host's where that is known to be much, else nothing. The host's may
-    /// have been set since.
+    /// SLS's clock minus the host's where that is much, else zero. The host's may have been set
+    /// since.
     package func offset(for destination: String) -> Duration {
         guard count.load(ordering: .relaxed) > 0,
             let known = known.withLock({ $0[destination] })

@@ -62,8 +62,8 @@ extension DeliveryFailure {
         return start.isEmpty ? message : "\(start): \(message)"
     }
 
-    /// How an operator ends failures of a host's clock that is so wrong that SLS refuses the times
-    /// of its logs. `offset` is SLS's clock minus the host's.
+    /// For a host's clock so wrong that SLS refuses its logs. `offset` is SLS's clock minus the
+    /// host's.
     static func remedy(forClock offset: Duration) -> String {
         let seconds = offset.components.seconds
         return
@@ -114,8 +114,7 @@ struct Pause {
 
 /// Why deliveries stood still, as a class that metrics count.
 package enum PauseReason: Hashable, Sendable {
-    /// A gate closed after such a failure: of the endpoint, the project's quota, the destination or
-    /// a logstore.
+    /// A gate closed after such a failure.
     case failure(DeliveryFailure.Kind)
     /// There was no credential to sign with.
     case credential
@@ -134,8 +133,7 @@ package enum PauseReason: Hashable, Sendable {
     }
 }
 
-/// The result that an SLS SDK would report: `LOG_PRODUCER_…` of the C and iOS SDKs, with the number
-/// that their callbacks carry. For operators whose dashboards use these names.
+/// The result that an SLS SDK would report, with its number, for dashboards that use these names.
 package enum ProducerResult: Int, Sendable, CaseIterable {
     case ok = 0
     case writeError = 2

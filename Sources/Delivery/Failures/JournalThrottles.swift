@@ -1,7 +1,6 @@
 import System
 
-/// When a destination's failures are worth a line in the journal: the first of each kind at once,
-/// then one a minute, and the end of it.
+/// Which failures are worth a journal line: the first of each kind, then one a minute, and the end.
 struct FailureNotices {
     static let interval: Duration = .seconds(60)
 
@@ -36,8 +35,8 @@ struct FailureNotices {
     }
 }
 
-/// How many switches between endpoints are worth a line in the journal: where two of them come and
-/// go under load, they may be many a second. The status always tells which one is in use.
+/// Which endpoint switches are worth a journal line: under load there may be many a second. The
+/// status always tells which one is in use.
 struct EndpointNotices {
     static let linesMax = 4
     static let interval: Duration = .seconds(60)

@@ -19,9 +19,9 @@ struct Probing: Equatable {
     /// A server asked to be left alone until then, and nothing that it says later ends that.
     private var heldUntil: Moment?
 
-    /// When the next probe of a logstore that was refused itself may go. Its wait grows while it is
-    /// unknown what is refused, the credential or each logstore, so nothing but refused logstores
-    /// causes few requests. A logstore that was not refused yet goes at `next`.
+    /// When the next probe of a logstore that was itself refused may go. Its wait grows while it is
+    /// unknown whether the credential or each logstore is refused, so refused logstores alone cause
+    /// few requests. A logstore that was not refused goes at `next`.
     var nextOfRefused: Moment { max(next, refusedUntil ?? next) }
 
     /// The first probe comes after a wait, too: what has just refused needs a moment.
@@ -30,8 +30,7 @@ struct Probing: Equatable {
         next = now + waits.wait(after: 1, random: random)
     }
 
-    /// `waitsOfRefused` are the waits of logstores that were refused, where they differ from those
-    /// of others.
+    /// `waitsOfRefused` are those of refused logstores, where they differ.
     mutating func probeFailed(
         _ now: Moment,
         waitsOfRefused: Backoff? = nil,
@@ -92,8 +91,8 @@ struct ResultWindow: Equatable {
     private var results = 0
     private var failures = 0
 
-    /// Counts a result; the outcome of the window when it ends with it. It ends early when nothing
-    /// can change its outcome any more.
+    /// Counts a result; returns the outcome when the window ends. It ends early when nothing can
+    /// change its outcome any more.
     mutating func count(isFailure: Bool, _ now: Moment) -> Outcome? {
         let began = began ?? now
         self.began = began

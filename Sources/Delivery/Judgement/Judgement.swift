@@ -16,8 +16,8 @@ struct Judgement: Equatable {
         case resign
         /// A log in it is refused: it has to be found and taken out.
         case split
-        /// The packet or our settings are at fault, and the answer does not tell which. Only when
-        /// other packets of the same outlet are stored is it the packet, and is split.
+        /// The packet or our settings are at fault. Only when other packets of the outlet are
+        /// stored is it the packet, and is split.
         case suspect
         /// The same at once, to another address of the endpoint.
         case readdress
@@ -33,8 +33,8 @@ struct Judgement: Equatable {
         static let answered = Traits(rawValue: 1)
         /// The code is none that the judge knows.
         static let unknownCode = Traits(rawValue: 2)
-        /// The sender is known and denied, or what it writes to does not exist. An expired token is
-        /// denied nothing: another token is missing.
+        /// The sender is denied, or what it writes to does not exist. An expired token is denied
+        /// nothing: another token is missing.
         static let deniesRights = Traits(rawValue: 4)
         /// The packet is refused for its size, which a smaller packet cures.
         static let ofSize = Traits(rawValue: 8)
@@ -53,7 +53,7 @@ struct Judgement: Equatable {
     var requestID: String?
     var remedy: String
     var retryAfter: Duration?
-    /// The logs may be stored all the same, which makes a refused sequence number good news later.
+    /// The logs may be stored: a refused sequence number is good news later.
     var isOutcomeUnknown = false
     var traits: Traits = []
     /// The units of a used up quota.
@@ -84,8 +84,7 @@ struct Judgement: Equatable {
     /// The content of the packet is refused. A proxy on the way may have changed it.
     var isOfContent: Bool { action == .split && !traits.contains(.ofSize) }
 
-    /// The same where everything is refused: no single log is at fault, but something that all of
-    /// them pass.
+    /// Everything is refused: no single log is at fault, but something that all of them pass.
     var blamingLogstore: Judgement {
         var judgement = self
         judgement.action = .suspect
@@ -96,15 +95,14 @@ struct Judgement: Equatable {
         return judgement
     }
 
-    /// The same while only the logstore is refused, not the credential.
+    /// Only the logstore is refused, not the credential.
     var limitedToLogstore: Judgement {
         var judgement = self
         judgement.action = .pause(.logstore)
         return judgement
     }
 
-    /// The same where the destination's own time did not help, so another signature would not
-    /// either.
+    /// The destination's own time did not help, so another signature would not either.
     var withoutResigning: Judgement {
         guard action == .resign else { return self }
         var judgement = self
@@ -112,8 +110,7 @@ struct Judgement: Equatable {
         return judgement
     }
 
-    /// The same where the host has another address: nothing is known about the endpoint before all
-    /// of them failed.
+    /// The host has another address: nothing is known about the endpoint before all have failed.
     var atAnotherAddress: Judgement {
         guard case .again = action, status == nil else { return self }
         var judgement = self
@@ -121,9 +118,8 @@ struct Judgement: Equatable {
         return judgement
     }
 
-    /// The same while the host's clock is so wrong (SLS's minus the host's) that logs with a time
-    /// of this host are outside of what SLS takes: the log is not at fault, and setting the clock
-    /// is the remedy.
+    /// The host's clock is so wrong (SLS's minus the host's) that SLS refuses logs with its time:
+    /// the log is not at fault, and setting the clock is the remedy.
     func blamingClock(_ offset: Duration) -> Judgement {
         guard action == .split || action == .suspect, traits.contains(.mayBeOfTime) else {
             return self
@@ -135,21 +131,20 @@ struct Judgement: Equatable {
         return judgement
     }
 
-    /// What the answer says about a scope, for its gate. `isPacketAtFault` is true when the
-    /// outlet's other packets prove that this packet is at fault: then a suspect packet says
-    /// nothing against the outlet.
+    /// What the answer says about a scope, for its gate. With `isPacketAtFault`, other packets
+    /// prove that this one is at fault: then a suspect packet says nothing against the outlet.
     ///
     /// Any answer proves that SLS is there: a refusal for a logstore proves that endpoint and
-    /// project work. An endpoint's failure also counts against the logstore that it happened to. So
-    /// a single logstore that never gets an answer is slowed down by itself, and the endpoint's
-    /// gate sees the successes of the others.
+    /// project work. An endpoint's failure also counts against the logstore, so a single logstore
+    /// that never gets an answer slows down alone, and the endpoint's gate sees the successes of
+    /// the others.
     func verdict(for scope: GateScope, isPacketAtFault: Bool) -> Gate.Verdict {
         switch action {
         case .acknowledge: return .stored
         case .split: return .reached
         case .readdress: return .none
-        // SLS works, and takes no number of this logstore: another lane for each packet, at once
-        // and without end, would be a request for each of them that stores nothing.
+        // SLS works, but takes no number of this logstore: another lane for each packet, without
+        // end, would be requests that store nothing.
         case .relane: return scope == .logstore ? .failed : .reached
         // Refused before SLS looked at project and logstore, or for an unknown reason.
         case .resign: return scope == .endpoint ? .reached : .none
@@ -161,7 +156,7 @@ struct Judgement: Equatable {
             return verdict(for: scope, own, .failed)
         case .slowDown(let own):
             return verdict(for: scope, own, .overQuota(quota))
-        // The credential may be refused, or this logstore alone: both wait, each at its own gate.
+        // The credential may be refused, or this logstore alone: both wait at their gates.
         case .pause(.project) where isOfUnknownUnauthorized && scope == .logstore: return .forbidden
         case .pause(.project) where isOfUnknownUnauthorized && scope == .project: return .undecided
         case .pause(let own):
@@ -259,8 +254,7 @@ extension DeathReason {
 
 /// What is known about a request and its packet when the outcome is judged.
 struct Attempt: Equatable {
-    /// An earlier request with it had an unknown outcome, or was sent before the last start: it may
-    /// be stored already.
+    /// An earlier request with it had an unknown outcome, or came before the last start.
     var mayBeStored = false
     /// It was sent with a hash key and a sequence number.
     var hasLane = false

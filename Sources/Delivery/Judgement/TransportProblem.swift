@@ -17,9 +17,8 @@ struct TransportProblem: Equatable {
         )
     }
 
-    /// `detail` is what curl wrote about this transfer, or why the answer was refused; it may be
-    /// empty. `proxyStatus` is a proxy's answer to CONNECT; 0 when none was asked. `target` is
-    /// where the connection went in place of the host's name.
+    /// `detail` is what curl wrote, or why the answer was refused. `proxyStatus` is a proxy's
+    /// answer to CONNECT, or 0. `target` is where the connection went in place of the name.
     init(
         _ result: CurlCode,
         detail: String,
@@ -78,7 +77,7 @@ extension TransportProblem {
         isLocal || Self.beforeRequest.contains(result)
     }
 
-    /// A name may be missing for one project only, and certificate authorities are a setting of one
+    /// A name may be missing for one project only, and authorities are a setting of one
     /// destination. Everything else is taken for the endpoint's, its proxy included.
     var scope: GateScope {
         isLocal || Self.ofDestination.contains(result) ? .project : .endpoint

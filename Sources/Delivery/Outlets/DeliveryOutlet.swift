@@ -22,8 +22,7 @@ final class DeliveryOutlet {
     /// For `Turns`: the line that it stands in, and the number of its live entry there.
     var turn = Turn.none
     var ticket = 0
-    /// For `OutletRegistry`: it had packets on lease when it was last visited, and it changed
-    /// since.
+    /// For `OutletRegistry`: it had packets on lease when last visited, and changed since.
     private(set) var isBusy = false
     var isDirty = false
 
@@ -57,8 +56,7 @@ final class DeliveryOutlet {
         return isBusy != wasBusy
     }
 
-    /// The host's clock was wrong and is right again: what was refused meanwhile says nothing any
-    /// more.
+    /// The host's clock is right again: what was refused meanwhile says nothing any more.
     func clockIsRight() {
         line.recall()
         if pause?.isClockPause == true { evidence.forget() }
@@ -74,8 +72,7 @@ final class DeliveryOutlet {
     }
 }
 
-/// A packet that delivery has from the queue until it is given back, with what was learned about
-/// it.
+/// A packet on lease from the queue, with what was learned about it.
 struct Lease {
     private(set) var packet: SealedPacket
     /// A request with it had an unknown outcome: SLS may have it already.
@@ -84,14 +81,13 @@ struct Lease {
     var firstFailure: Moment?
     /// Refusals that may be its own fault, or that of the settings.
     var suspicions = 0
-    /// The credential that it was refused with for want of a permission, where the operator wants
-    /// such packets dropped.
+    /// The credential that had no permission, where the operator wants such packets dropped.
     var refused: Credential?
     /// It waits for the host's clock.
     var awaitsClock = false
     /// Failed attempts to read its content, in a row.
     var unread = 0
-    /// How often it was signed again at once, because SLS's clock was found to be another.
+    /// How often it was signed again for SLS's clock.
     var resigned = 0
 
     init(_ packet: SealedPacket) {
@@ -110,9 +106,8 @@ struct Lease {
     var contentBytes: Int { packet.recent?.reduce(0) { $0 + $1.compressed.count } ?? 0 }
 }
 
-/// The evidence on an outlet that refuses packets. While it stores other packets, a refused one is
-/// at fault itself. Otherwise the settings may be at fault, and no log may become a dead letter for
-/// that.
+/// The evidence on an outlet that refuses packets. While it stores others, a refused packet is at
+/// fault itself. Otherwise the settings may be, and no log may become a dead letter for that.
 struct Evidence {
     /// How long a stored packet proves that the settings are right.
     static let lasts: Duration = .seconds(300)
@@ -121,9 +116,9 @@ struct Evidence {
     /// Halvings without evidence, until something is stored: enough to reach a single log even if
     /// every other halving is spent on another packet.
     static let halvingsMax = 32
-    /// So many lone logs may be refused in a row for their content while nothing is stored. Where
-    /// half of the logs are bad, one run in 65,000 is so long. A longer one has another reason, or
-    /// nearly every log is bad.
+    /// Lone logs that may be refused in a row while nothing is stored. Where half of the logs are
+    /// bad, one run in 65,000 is so long. A longer one has another reason, or nearly every log is
+    /// bad.
     static let loneRefusalsMax = 16
 
     private var lastStored: Moment?
@@ -136,8 +131,7 @@ struct Evidence {
         lastStored = now
     }
 
-    /// Takes in what SLS said of a packet. What refuses all that is sent to the outlet proves
-    /// nothing against the packet.
+    /// Takes in a judgement. What refuses everything proves nothing against the packet.
     mutating func weigh(_ original: Judgement, of lease: Lease) -> Judgement {
         var judgement = original
         if judgement.isOfContent,
@@ -155,9 +149,8 @@ struct Evidence {
     }
 
     /// A packet was refused for its content. True when so many lone logs were refused in a row that
-    /// another reason is likelier. Packets of several logs prove nothing: each may have a bad one.
-    /// But the queue hands over the smallest pieces of them first, so that lone logs soon tell.
-    /// Replayed dead letters prove nothing either: they were refused before.
+    /// another reason is likelier. Packets of several logs prove nothing, but the queue hands over
+    /// their smallest pieces first. Replayed dead letters were refused before, and prove nothing.
     mutating func refused(isAlone: Bool, isReplayed: Bool = false) -> Bool {
         if isAlone, !isReplayed { loneRefusals += 1 }
         return loneRefusals > Self.loneRefusalsMax
@@ -175,8 +168,7 @@ struct Evidence {
         return suspects <= Self.suspectsMax && now - lastStored < Self.lasts
     }
 
-    /// Counts one halving more, which shows if a part of a packet is stored. Returns false beyond
-    /// the most.
+    /// Counts a halving, which shows if a part of a packet is stored; false beyond the most.
     mutating func spendHalving() -> Bool {
         halvings += 1
         return halvings <= Self.halvingsMax

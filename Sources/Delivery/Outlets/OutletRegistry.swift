@@ -1,9 +1,8 @@
 import Queue
 import System
 
-/// The outlets of a destination: which ones there are, whose turn it is to send, and which of them
-/// are dirty: changed since they were last visited. An outlet without packets is in no line and
-/// costs nothing.
+/// A destination's outlets: whose turn it is to send, and which are dirty, that is changed since
+/// their last visit. An outlet without packets is in no line and costs nothing.
 final class OutletRegistry {
     /// How an outlet used its turn.
     enum TurnUse {
@@ -92,8 +91,8 @@ final class OutletRegistry {
         turns.wakeSleepers(now)
     }
 
-    /// Gives one outlet after another its turn until one uses it; false when none does. With
-    /// `prefersOpen` outlets whose own gate is open go first.
+    /// Gives outlets their turn until one uses it. With `prefersOpen`, outlets with an open gate go
+    /// first.
     func giveTurn(
         _ now: Moment,
         prefersOpen: Bool,
@@ -137,9 +136,8 @@ final class OutletRegistry {
         markDirty(outlet)
     }
 
-    /// Every outlet asks again whenever the answer may be another one: a packet that was recalled
-    /// while nothing was asked for left its outlet without any, so that no result would ever mark
-    /// it dirty.
+    /// Every outlet asks again: a packet that was recalled while nothing was asked for left its
+    /// outlet empty, so that no result would ever mark it dirty.
     func askAgain(if demand: QueueDemand) {
         guard demand != self.demand else { return }
         self.demand = demand
@@ -173,8 +171,8 @@ final class OutletRegistry {
         }
     }
 
-    /// The destination's credential is good, so each logstore that was refused together with it
-    /// tries once more at once. One that is refused again waits as long as before.
+    /// The credential is good: each logstore that was refused with it tries at once. One that is
+    /// refused again waits as long as before.
     func retryRefusedWithDestination(_ now: Moment) {
         for outlet in outlets.values where outlet.isProbing && outlet.pause?.scope == .project {
             outlet.gate.hastenProbe(to: now)
@@ -208,8 +206,7 @@ final class OutletRegistry {
 enum QueueDemand {
     /// Nothing may be sent: an operator holds the destination, or it has no credential.
     case none
-    /// A gate that all outlets share lets single requests through: each outlet needs one packet
-    /// that can be the probe.
+    /// A shared gate lets single requests through: each outlet needs one packet to probe with.
     case probes
     /// Requests flow.
     case all

@@ -17,7 +17,7 @@ struct PacketLine {
     private var hasArrivedSinceClaim = false
     /// Packets that have ended since the last arrival.
     private var endedSinceArrival = 0
-    /// Packets that are not worth a request for a time: `LeaseKeeper` has them until then.
+    /// Packets that `LeaseKeeper` keeps for a time, since they are worth no request.
     private(set) var waitingElsewhere = 0
     /// Those of them that wait for the host's clock.
     private(set) var awaitingClock = 0
@@ -34,25 +34,24 @@ struct PacketLine {
     var failedCount: Int { returned.count + aside.count + waitingElsewhere }
     var isEmpty: Bool { inFlight == 0 && waitingCount == 0 }
 
-    /// Packets on lease or on their way here, when the queue is asked for more. Packets that stand
-    /// aside do not count, since they wait for another one to be stored. Nor do some that wait for
-    /// the host's clock, so that others are delivered; with more of them the logstore waits, too.
+    /// Packets on lease or on their way, when the queue is asked for more. Packets aside do not
+    /// count, since they wait for another one to be stored. Nor do some that wait for the host's
+    /// clock, so that others are delivered; with more of them the logstore waits, too.
     private var claimed: Int {
         requested + inFlight + waitingCount - aside.count - min(awaitingClock, Self.asideMax)
     }
 
-    /// Returns how many packets to ask the queue for now, so that at most `wanted` are claimed.
+    /// Returns how many packets to ask the queue for, so that at most `wanted` are claimed.
     ///
-    /// An outlet that had nothing asks for one; only when packets come does it ask for more.
-    /// Packets that were stored since the last hand-over count as if they were here, so the next
-    /// one may be as large; by half, unless the outlet runs out between hand-overs. An idle outlet
-    /// keeps no more than that for a burst.
+    /// An outlet that had nothing asks for one, and for more when packets come. Packets stored
+    /// since the last hand-over count as if they were here, so the next one may be as large; by
+    /// half, unless the outlet runs out between hand-overs. An idle outlet keeps no more for a
+    /// burst.
     mutating func claim(upTo wanted: Int) -> Int {
         hasArrivedSinceClaim = false
         let ended = ahead.isShort ? endedSinceArrival : (endedSinceArrival + 1) / 2
         let active = inFlight + returned.count + fresh.count + ended
-        // What was not asked for takes up to half of the places, so that the gateway's own logs go
-        // on.
+        // What was not asked for takes up to half, so that the gateway's own logs go on.
         let places = max(wanted - unrequested, (wanted + 1) / 2)
         let count = max(0, min(places, 1 + 2 * active) - max(0, claimed - unrequested))
         requested += count
@@ -88,7 +87,7 @@ struct PacketLine {
     /// The packet that `next` would return.
     var upcoming: Lease? { returned.first ?? fresh.first ?? aside.first }
 
-    /// The packet to send now. It counts as in flight until `ended`, `failed` or one of the others.
+    /// The packet to send now. It is in flight until `ended`, `failed` or one of the others.
     mutating func next() -> Lease? {
         guard hasNext else { return nil }
         inFlight += 1
@@ -109,8 +108,8 @@ struct PacketLine {
         line(up: lease)
     }
 
-    /// The packet is to be sent again when all others have had their turn. Returns the one that has
-    /// stood aside for longest, and must go, when there are too many.
+    /// The packet goes again when all others have had their turn. Returns the one that has stood
+    /// aside for longest, and must go, when there are too many.
     mutating func setAside(_ lease: Lease) -> Lease? {
         leaveFlight()
         aside.append(lease.dropped)
@@ -160,9 +159,8 @@ struct PacketLine {
         line(up: lease)
     }
 
-    /// One that waited for the clock is worth another try when all others have had their turn,
-    /// since nothing tells that the clock is right by now. Returns one that must go, as `setAside`
-    /// does.
+    /// One that waited for the clock goes again after all others, since nothing tells that the
+    /// clock is right. Returns one that must go, as `setAside` does.
     mutating func standAside(_ original: Lease) -> Lease? {
         var lease = original
         precondition(waitingElsewhere > 0, "a packet comes back once")
@@ -192,13 +190,12 @@ extension Lease {
     }
 }
 
-/// How many packets an outlet asks the queue for beyond those that may be in flight. Pure.
+/// The packets that an outlet asks for beyond those in flight. Pure.
 ///
-/// The queue hands packets over once in a commit. While the machine is full, a commit takes longer
-/// than the requests that send a hand-over: delivery would wait for the next one with nothing to
-/// send, and the gateway would accept more than it delivers. So an outlet that had run out, and
-/// then got all it asked for, doubles the extra. An outlet in which packets still waited to be sent
-/// lowers it by one.
+/// The queue hands packets over once in a commit. On a full machine a commit takes longer than the
+/// requests of a hand-over: delivery would have nothing to send, and the gateway accept more than
+/// it delivers. So an outlet that had run out, and then got all it asked for, doubles the extra.
+/// One in which packets still waited lowers it by one.
 struct PacketsAhead: Equatable {
     /// Beyond the quarter that is always asked for.
     private var extra = 0
@@ -214,12 +211,10 @@ struct PacketsAhead: Equatable {
         case waiting
     }
 
-    /// It runs out between hand-overs, so the next one should be as large as the last one, or
-    /// larger.
+    /// It runs out between hand-overs, so the next one should be at least as large.
     var isShort: Bool { extra > 0 }
 
-    /// A quarter of those that may be in flight and the extra, at most twice as many as may be in
-    /// flight.
+    /// A quarter of those that may be in flight and the extra; at most twice as many.
     func count(inFlightMax limit: Int) -> Int {
         min(2 * limit, max(1, limit / 4) + extra)
     }

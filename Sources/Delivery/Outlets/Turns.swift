@@ -1,13 +1,11 @@
 import System
 
-/// The order in which a destination's outlets send. Outlets with packets stand in line. Those whose
-/// gate is closed until a known time sleep until then. An outlet with nothing to send is in neither
-/// list and costs nothing.
+/// The order in which outlets send. Those with packets stand in line; those whose gate is closed
+/// until a known time sleep until then.
 ///
 /// Outlets that probe stand in a line of their own: they have few places, and while these are taken
 /// no outlet there has to be looked at. An outlet that leaves a line or wakes early leaves its
-/// entry behind, which is skipped; so every verb costs no more than the logarithm of how many
-/// sleep.
+/// entry behind, which is skipped; so every verb costs at most the logarithm of how many sleep.
 struct Turns {
     private struct Entry {
         let outlet: DeliveryOutlet
@@ -83,8 +81,7 @@ struct Turns {
         if isProbing { probing.append(entry) } else { open.append(entry) }
     }
 
-    /// The outlet whose turn it is; it has none any more. Without `probes` only one that was open
-    /// when it got its turn.
+    /// The outlet whose turn it was. Without `probes` only one that was open when it got it.
     mutating func next(probes: Bool = true) -> DeliveryOutlet? {
         let first = open.first
         let outlet: DeliveryOutlet

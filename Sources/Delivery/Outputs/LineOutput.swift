@@ -63,12 +63,11 @@ extension Judgement {
 
 /// Puts lines where they stay. All calls come from one thread, which may block.
 protocol LineWriter: AnyObject {
-    /// Writes each text, which is whole lines. The answers are in the order of the texts; nil says
-    /// that a text is safe. Returns soon once `isEnding` is true.
+    /// Writes each text, which is whole lines; nil says that a text is safe. Returns soon once
+    /// `isEnding` is true.
     func write(_ texts: [[UInt8]], isEnding: () -> Bool) -> [WriteProblem?]
 
-    /// Does a small piece of the work that can wait, and returns when to call again; nil for after
-    /// the next write.
+    /// Does a piece of work that can wait; returns when to call again, nil for after a write.
     func tend() -> Duration?
 
     /// The settings have changed, or what is outside of them.

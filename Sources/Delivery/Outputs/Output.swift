@@ -4,7 +4,7 @@ import Queue
 import SLS
 import System
 
-/// What is different about each kind of destination: how a packet becomes work, and what an outcome
+/// What differs between kinds of destinations: how a packet becomes work, and what an outcome
 /// means. An output opens nothing and waits for nothing; a carrier does the work.
 protocol Output: Sendable {
     var settings: DestinationSettings { get }
@@ -12,8 +12,7 @@ protocol Output: Sendable {
     /// How many bytes the work for a packet may have at most.
     func bodyBytesMax(of lease: Lease) -> Int
 
-    /// `endpoint` is one of the settings' endpoints. `credential` is there for a kind that needs
-    /// one. `time` is the destination's, as far as it is known.
+    /// `endpoint` is one of the settings. `time` is the destination's, as far as it is known.
     func work(
         for packet: SealedPacket,
         _ blocks: [StoredBlock],
@@ -51,8 +50,7 @@ extension Output {
     }
 }
 
-/// Does the work of a destination, and tells how each piece of it ended. All calls come from the
-/// delivery thread.
+/// Does a destination's work. All calls come from the delivery thread.
 protocol Carrier: AnyObject {
     /// No work is under way.
     var isIdle: Bool { get }
@@ -60,8 +58,8 @@ protocol Carrier: AnyObject {
     /// The delivery thread begins.
     func begin(on loop: TransferLoop)
 
-    /// Starts the work, and returns how many bytes of it stay in memory until it ends. `whenDone`
-    /// is called once on the delivery thread, never from here, and not after `abandon`.
+    /// Starts the work; returns the bytes that stay in memory until it ends. `whenDone` is called
+    /// once on the delivery thread, never from here, and not after `abandon`.
     func start(
         _ work: CarrierWork,
         on loop: TransferLoop,
@@ -74,8 +72,8 @@ protocol Carrier: AnyObject {
     /// The settings have changed, so new work is done with these.
     func use(_ settings: DestinationSettings, _ now: Moment)
 
-    /// The addresses of hosts have changed, maybe of one that work waits for. Returns true if a
-    /// host that had no address, or none that worked, has another one.
+    /// Addresses of hosts have changed. Returns true if a host that had none, or none that worked,
+    /// has another one.
     func addressesChanged(on loop: TransferLoop) -> Bool
 
     /// Gives up what is under way.
@@ -119,8 +117,8 @@ extension Carrier {
 }
 
 extension Output {
-    /// The logs of a packet as JSON. A packet that becomes too long for the gateway's memory is
-    /// taken apart: topic, source and tags stand in each log.
+    /// The logs of a packet as JSON. One that becomes too long is taken apart, since topic, source
+    /// and tags stand in each log.
     func json(
         of packet: SealedPacket,
         _ blocks: [StoredBlock],

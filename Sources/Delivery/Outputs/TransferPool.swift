@@ -3,8 +3,7 @@ import Net
 import Resolvers
 import System
 
-/// Carries requests through curl, on the delivery thread. It keeps idle transfers, which may be
-/// used again.
+/// Carries requests through curl, on the delivery thread. Idle transfers are used again.
 final class TransferPool: Carrier {
     /// A request whose host has no address yet.
     private struct Waiting {
@@ -24,8 +23,7 @@ final class TransferPool: Carrier {
     private var over: [() -> Void] = []
     /// Older connections are not used; nil when all may be.
     private var connectionsSince: Moment?
-    /// Counts the settings it has had. A transfer that was made for older ones serves no other
-    /// request.
+    /// Counts the settings it has had. A transfer of older ones serves no other request.
     private var generation = 0
 
     init(_ settings: DestinationSettings, _ names: NameService?) {
@@ -120,8 +118,7 @@ final class TransferPool: Carrier {
         if isReusable { idle.append(transfer) }
     }
 
-    /// New requests need transfers of their own. Where routes or trusted authorities may have
-    /// changed they need new connections, too.
+    /// New requests need new transfers, and new connections if routes or authorities changed.
     func use(_ settings: DestinationSettings, _ now: Moment) {
         generation += 1
         idle = []

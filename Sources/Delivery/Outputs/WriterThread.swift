@@ -2,8 +2,8 @@ import HTTPClient
 import Synchronization
 import System
 
-/// Carries lines on a thread of its own: a sync blocks, and so does a pipe whose reader is stuck.
-/// All packets that wait share one write and one sync.
+/// Carries lines on a thread of its own: a sync blocks, and so does a stuck reader. Waiting packets
+/// share one write and one sync.
 final class WriterThread: Carrier {
     private struct Waiting {
         let started: Moment
@@ -29,8 +29,7 @@ final class WriterThread: Carrier {
 
     var isIdle: Bool { waiting.isEmpty }
 
-    /// The writer repairs what an earlier process left. Without a thread the first lines try to
-    /// start it again.
+    /// The writer repairs what an earlier process left. A failed start is retried with lines.
     func begin(on loop: TransferLoop) { try? open(loop) }
 
     private func open(_ loop: TransferLoop) throws(SystemError) {

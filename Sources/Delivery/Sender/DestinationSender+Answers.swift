@@ -2,8 +2,7 @@ import HTTPClient
 import Queue
 import System
 
-/// Applies an answer, or the lack of one, to its packet and to the gates that other packets wait
-/// behind.
+/// Applies an answer, or the lack of one, to its packet and to the gates.
 extension DestinationSender {
     /// Takes back work that has ended.
     func finish(_ work: CarriedWork, _ carried: Load) {
@@ -168,8 +167,8 @@ extension DestinationSender {
         }
     }
 
-    /// The packet may be at fault, or the settings. Only a packet that must be at fault is taken
-    /// apart for good; else one packet at a time is halved, to see whether a part of it is stored.
+    /// The packet or the settings may be at fault. Only a packet that must be at fault is taken
+    /// apart for good; else one at a time is halved, to see whether a part of it is stored.
     private func suspected(_ lease: Lease, _ load: Load, _ ending: Ending) {
         let outlet = load.outlet
         let reason = DeathReason(ending.judgement)

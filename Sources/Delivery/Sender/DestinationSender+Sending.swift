@@ -5,8 +5,7 @@ import System
 
 /// The next request: which outlet sends, and through which gates.
 extension DestinationSender {
-    /// Starts the next request, if one may go; true when it did something. Outlets take turns, and
-    /// each sends its oldest packet.
+    /// Starts the next request, if one may go. Outlets take turns with their oldest packets.
     func sendNext(_ now: Moment, _ loop: TransferLoop) -> Bool {
         guard !isHeld, outlets.hasTurns, let endpoint = gates.openEndpoint(now),
             let signer = lookForCredential(now)
@@ -122,8 +121,7 @@ extension DestinationSender {
     }
 }
 
-/// What a request carries, besides its bytes: its packet, who signed it and when, and the gates
-/// that it passed.
+/// What a request carries besides its bytes.
 struct Load {
     var lease: Lease
     /// The one that signed it, for a kind that needs one.
@@ -162,8 +160,7 @@ struct Load {
         )
     }
 
-    /// True when the request may be taken if it is signed with `now`, the destination's time as far
-    /// as it is known.
+    /// True when the request may be taken if it is signed with `now`, the destination's time.
     func mayResign(_ now: WallTime) -> Bool {
         lease.resigned < Self.signaturesMax && ServerClock.mayAccept(now, not: dated)
     }

@@ -34,8 +34,7 @@ final class DestinationSender {
     var credential: DestinationCredential
     var clock: DestinationClock
     var memory: MemoryShare
-    /// Counts the settings that the destination has had. What a request with older settings brings
-    /// back says nothing about the present ones.
+    /// Counts the settings so far. A request with older ones says nothing about the present ones.
     private(set) var generation = 0
     /// An operator holds it back.
     private(set) var isHeld = false
@@ -91,8 +90,7 @@ final class DestinationSender {
 
     func retired(_ outlet: Outlet) { outlets.retired(outlet) }
 
-    /// The queue wants these back. Those under way come back with their next attempt, when the
-    /// queue refuses the content.
+    /// The queue wants these back. Those under way come back with their next attempt.
     func giveBack(_ ids: Set<PacketID>, of logstore: String) {
         let waiting = outlets.takeOut(ids, of: logstore)
         for lease in waiting { memory.release(content: lease.contentBytes) }
@@ -124,8 +122,7 @@ final class DestinationSender {
         gates.credentialChanged(.now)
     }
 
-    /// Pauses this destination when its credential was refused to another one. A single request
-    /// then tries it here.
+    /// Pauses this destination when its credential was refused to another one.
     func heed(_ refusal: CredentialRefusals.Refusal, _ now: Moment) {
         guard gates.project.probing == nil, credential.isConcerned(by: refusal) else { return }
         agendaEntry.markDue()
@@ -133,8 +130,8 @@ final class DestinationSender {
         gates.pauseForCredential(cause, isUndecided: refusal.isUndecided, now)
     }
 
-    /// Goes on with other settings. Requests that are in flight end as they began. What they bring
-    /// back about gates does not count any more, because it was said about something else.
+    /// Goes on with other settings. Requests in flight end as they began; what they say about gates
+    /// does not count any more.
     func reconfigure(_ new: any Output, _ now: Moment) {
         let old = settings
         output = new
@@ -146,8 +143,7 @@ final class DestinationSender {
         status.follow(settings, hasMoved: settings.hasMoved(from: old))
     }
 
-    /// Ends a removed destination that has no packet in flight. Its writer's thread ends, and the
-    /// shared gates and clocks forget it.
+    /// Ends a removed destination without packets in flight. Shared gates and clocks forget it.
     func leave(_ loop: TransferLoop) {
         abandon(loop)
         gates.leave()

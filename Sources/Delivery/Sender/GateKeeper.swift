@@ -1,9 +1,9 @@
 import Queue
 import System
 
-/// The gates that a destination's requests pass: the endpoint's and the project quota's, which
-/// other destinations share, the destination's own, and that of each outlet. A request takes a pass
-/// of each, and leaves it there with what its answer says.
+/// The gates that a destination's requests pass: the endpoint's and the quota's, which others
+/// share, its own, and each outlet's. A request takes a pass of each, and leaves it with its
+/// answer.
 final class GateKeeper {
     private let shared: DeliveryThreadState
     private let entry: AgendaEntry
@@ -39,8 +39,8 @@ final class GateKeeper {
 
     // MARK: - The way in
 
-    /// The endpoint of the next request; nil while a gate that all outlets use is closed. Where
-    /// other destinations share that gate, this one is looked at when a request behind it ends.
+    /// The endpoint of the next request; nil while a gate that all outlets use is closed. If others
+    /// share the gate, this one is looked at when a request behind it ends.
     func openEndpoint(_ now: Moment) -> EndpointState? {
         guard places.free(within: project.limit) > 0, project.permits(now) else { return nil }
         guard quota.gate.permits(now) else {
@@ -55,8 +55,7 @@ final class GateKeeper {
         return endpoint
     }
 
-    /// While the destination tries one request at a time, a logstore that was not refused itself
-    /// goes first.
+    /// While probing, a logstore that was not refused itself goes first.
     var prefersOpenOutlets: Bool { project.probing != nil }
 
     func admitsProbes(_ now: Moment) -> Bool {
@@ -101,8 +100,7 @@ final class GateKeeper {
 
     // MARK: - The way out
 
-    /// Gives back the passes of a request, each with what its answer says about its gate, and notes
-    /// which pauses that begins and ends.
+    /// Gives back a request's passes with its answer, and notes the pauses that begin or end.
     func release(_ load: Load, after ending: Ending, _ now: Moment) {
         let (passes, outlet) = (load.passes, load.outlet)
         let (judgement, failure) = (ending.judgement, ending.failure)
@@ -164,8 +162,7 @@ final class GateKeeper {
         if let change { switched(change, because: ending.failure, now) }
     }
 
-    /// Notices what happened to the endpoints since the last turn, maybe because of other
-    /// destinations.
+    /// Notices what happened to the endpoints, maybe because of other destinations.
     func lookAtEndpoints(_ now: Moment) {
         if endpoints.takeRecovery() { outlets.reopen(now) { $0.scope == .endpoint } }
         if let change = endpoints.leaveClosed(now) {
@@ -186,8 +183,7 @@ final class GateKeeper {
 
     // MARK: - From outside
 
-    /// Another destination's request was refused for the credential that this one uses, too: single
-    /// requests try it here.
+    /// The credential was refused to another destination: single requests try it here.
     func pauseForCredential(_ cause: Pause, isUndecided: Bool, _ now: Moment) {
         project.pause(isUndecided: isUndecided, now, random: .random(in: 0...1))
         reporter.pause(
@@ -210,8 +206,7 @@ final class GateKeeper {
         outlets.reopen(now, where: \.mayEndWithCredential)
     }
 
-    /// A new packet has come, or an operator flushes: where the tries are used up that is worth
-    /// another one.
+    /// A new packet has come, or an operator flushes: worth a try after the last one.
     func endRest(of outlet: DeliveryOutlet, _ now: Moment) {
         outlet.gate.endRest(now)
         project.endRest(now)
@@ -220,8 +215,8 @@ final class GateKeeper {
         outlets.wake(outlet)
     }
 
-    /// An operator has looked at it: everything paused is worth a request at once, and packets that
-    /// are refused for their content are taken apart again.
+    /// An operator has looked at it: everything paused is worth a request, and packets refused for
+    /// their content are taken apart again.
     func tryAgain(_ now: Moment) {
         // Other destinations share gates that open now.
         entry.markAllDue()
@@ -241,8 +236,7 @@ final class GateKeeper {
         } else {
             reporter.endpointsReplaced()
             let left = endpoints
-            // The new ones before the old ones are let go of, so that those in both keep what they
-            // know.
+            // The new ones first, so that those in both keep what they know.
             endpoints = DestinationEndpoints(new, shared.endpoints, places: places.total)
             shared.endpoints.release(left, places: oldTotal)
             for endpoint in left.endpoints { outlets.forEach { endpoint.forget($0.name) } }
@@ -275,9 +269,8 @@ final class GateKeeper {
         return isProbing ? .probes : .all
     }
 
-    /// How many packets an outlet has use for: what may be in flight, and some ahead
-    /// (`PacketsAhead`), which cover the commit that seals a packet. The rest stays in the queue,
-    /// where it still grows. Where several are busy, each has its part.
+    /// The packets that an outlet has use for: in flight, and some ahead (`PacketsAhead`), which
+    /// cover the commit that seals one. The rest stays in the queue, where it still grows.
     func demand(of outlet: DeliveryOutlet, _ now: Moment) -> Int {
         guard queueDemand == .all, outlet.gate.probing == nil else {
             // One more than it has, up to a bound: a new packet ends the rest.
@@ -296,8 +289,8 @@ final class GateKeeper {
         return min(outlet.gate.inFlight + room + ahead, max(2, part))
     }
 
-    /// When the first of the closed gates that all outlets use opens by itself. Nil when none is
-    /// closed, or when a request has to end before.
+    /// When the first closed gate that all outlets use opens by itself. Nil when none is closed, or
+    /// when a request has to end before.
     func nextOpening(_ now: Moment) -> Moment? {
         guard let projectOpens = project.nextOpening else { return nil }
         // A gate without a time opens when a request ends, and gates behind it wait for that, too.
@@ -321,8 +314,7 @@ final class GateKeeper {
     }
 
     /// A gate whose probe is due keeps nothing back when there is nothing to send: the next log is
-    /// the probe. If it counted as a pause, a gateway that reports itself as not ready would get no
-    /// log, and so no probe.
+    /// the probe. A gateway that reported itself as not ready would get no log, and so no probe.
     private func keepsBack(_ probing: Probing, _ now: Moment) -> Bool {
         probing.isFlying || probing.next > now || outlets.hasTurns
     }

@@ -1,8 +1,7 @@
 import Queue
 import System
 
-/// The packets that a destination has on lease from the queue. Each lease ends exactly once: its
-/// packet was stored, or the queue takes it back in one of the ways below.
+/// A destination's packets on lease from the queue. Each lease ends exactly once.
 ///
 /// Two kinds of packets are worth no request for a time and wait here: those that could not be
 /// read, and lone logs that SLS refused while the host's clock is wrong.
@@ -35,8 +34,7 @@ final class LeaseKeeper {
         precondition(isNew, "the queue handed over a packet that delivery has already")
     }
 
-    /// The packet's content. Asked for also when it is in memory: the queue may want the packet
-    /// back.
+    /// Asked for also when it is in memory: the queue may want the packet back.
     func blocks(of lease: Lease) throws(QueueError) -> [StoredBlock] {
         try source.blocks(of: lease.packet)
     }
@@ -73,10 +71,9 @@ final class LeaseKeeper {
         rereads.add(lease, at: moment)
     }
 
-    /// A lone log may be refused for nothing but the time that the host gave it. It waits, and is
-    /// tried now and then, until the clock is right. Some may wait while others are delivered; with
-    /// more of them the logstore waits, so that a wrong clock never has packets taken apart without
-    /// a bound.
+    /// A lone log may be refused for the host's time alone. It is tried now and then until the
+    /// clock is right. Some may wait while others are delivered; with more of them the logstore
+    /// waits, so that a wrong clock never has packets taken apart without a bound.
     func awaitClock(_ original: Lease, of outlet: DeliveryOutlet, until moment: Moment) {
         var lease = original
         lease.awaitsClock = true
@@ -120,8 +117,7 @@ final class LeaseKeeper {
         }
     }
 
-    /// A packet that has stood aside for too long goes back to the queue, which hands it over
-    /// again.
+    /// A packet that stood aside for too long goes back to the queue, which hands it over again.
     private func postpone(_ lease: Lease?) {
         guard let lease else { return }
         release(lease)

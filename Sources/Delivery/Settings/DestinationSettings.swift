@@ -18,15 +18,14 @@ package struct DestinationSettings: Sendable {
 
     /// Requests in flight to one logstore at most; to all of them together twice as many.
     package var concurrency = 8
-    /// Packets that are refused for want of a permission are dropped after one more try, as the
-    /// SDKs do with `DropUnauthorizedLog`. Otherwise they wait for the permission.
+    /// Packets without permission are dropped after one more try, as with the SDKs'
+    /// `DropUnauthorizedLog`.
     package var dropUnauthorized = false
     /// The longest waits of a gate that lets single requests through, from the first one on.
     package var retryWaits = Backoff.retry
     /// How requests travel.
     package var transport = TransportSettings()
-    /// The destination's clock minus the host's (the SDKs' NtpTimeOffset), for signing until its
-    /// answers tell.
+    /// The destination's clock minus the host's (NtpTimeOffset), until its answers tell.
     package var clockOffset: Duration = .zero
 
     package init(name: String, _ target: Target) {
@@ -74,8 +73,7 @@ package struct DeliveryError: Error, Sendable, CustomStringConvertible {
 
 /// A project of SLS, and how to write to it. The logstore comes with each packet.
 package struct SLSTarget: Sendable {
-    /// Where the region is reached: the first while it answers, else the next (see
-    /// `EndpointChoice`).
+    /// Where the region is reached, in order of preference (`EndpointChoice`).
     package var endpoints: [Endpoint]
     package var project: String
     /// The credential's name.

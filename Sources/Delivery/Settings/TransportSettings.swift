@@ -6,40 +6,32 @@ package import System
 /// How requests travel to a destination: for how long, through which proxy, and whose certificates
 /// are trusted.
 package struct TransportSettings: Sendable, Equatable {
-    /// Until there is a connection: name, TCP, TLS, and what a proxy needs. On weak networks SLS's
-    /// SDKs advise 20 s for this and for `sendTimeout`.
+    /// Until there is a connection. On weak networks SLS's SDKs advise 20 s, as for `sendTimeout`.
     package var connectTimeout: Duration = .seconds(10)
-    /// From the start of a request to the end of its answer, in addition to the time that its body
-    /// may take.
+    /// From request to answer, in addition to the time that the body may take.
     package var sendTimeout: Duration = .seconds(15)
-    /// A request that moves no byte for that long is given up. Nil: as long as `sendTimeout`, so
-    /// that an operator who is patient with the answer need not know of this one.
+    /// A request that moves no byte for so long is given up. Nil: as long as `sendTimeout`.
     package var stallTimeout: Duration?
-    /// Certificate authorities to trust instead of the system's, as a PEM file; also for an https
-    /// proxy.
+    /// A PEM file of authorities in place of the system's; also for an https proxy.
     package var certificateAuthorities: String?
     /// Shown to a server that asks for one.
     package var clientCertificate: TransferOptions.ClientCertificate?
     /// What all requests go through.
     package var proxy: Proxy?
-    /// Where the addresses of hosts come from, in order. Empty: from the system, by curl. With a
-    /// proxy they are not used, because the proxy resolves names.
+    /// Where addresses come from, in order. Empty: the system. A proxy resolves names itself.
     package var resolvers: ResolverRules = []
 
     package init() {}
 
-    /// A connection must manage at least so much. All requests share the uplink: on 1 Mbit/s eight
-    /// of them have no more than this each.
+    /// A connection must manage so much: on 1 Mbit/s eight requests have no more than this each.
     private static let slowestBytesPerSecond = 16 << 10
 
-    /// How long a request with such a body may take. One that makes no progress ends long before,
-    /// by the stall timeout.
+    /// How long a request may take. One without progress ends before, by the stall timeout.
     func timeLimit(bodyBytes: Int) -> Duration {
         sendTimeout + .milliseconds(bodyBytes * 1000 / Self.slowestBytesPerSecond)
     }
 
-    /// What a request needs of its connection. Connections that are older than `connectionsSince`
-    /// are not used.
+    /// Connections older than `connectionsSince` are not used.
     func options(connectionsSince: Moment? = nil) -> TransferOptions {
         var options = TransferOptions(connectTimeout: connectTimeout)
         if let certificateAuthorities { options.trust = .authorities(file: certificateAuthorities) }
@@ -52,9 +44,8 @@ package struct TransportSettings: Sendable, Equatable {
         return options
     }
 
-    /// True when connections that were made with the old settings must not be used: they may have
-    /// taken another way, or trusted other authorities. A file of the same name may have another
-    /// content.
+    /// True when old connections must not be used: they may have taken another way, or trusted
+    /// other authorities. A file of the same name may have another content.
     func needsNewConnections(after old: TransportSettings) -> Bool {
         certificateAuthorities != nil || old.certificateAuthorities != nil
             || clientCertificate != nil || old.clientCertificate != nil || proxy != old.proxy
@@ -71,8 +62,7 @@ extension TransferLoop {
     }
 }
 
-/// A proxy between the gateway and SLS, where the network demands one. TLS goes through it from end
-/// to end: it sees names and sizes, no logs and no keys.
+/// A proxy that the network demands. TLS goes through it: it sees names and sizes only.
 package struct Proxy: Sendable, Hashable {
     package enum Scheme: String, Sendable {
         case http
@@ -108,7 +98,7 @@ extension Proxy: CustomStringConvertible, CustomDebugStringConvertible {
     package var debugDescription: String { description }
 }
 
-/// An error in a proxy's address. It never repeats the address: that may hold a password.
+/// An error in a proxy's address. Never repeats it: it may hold a password.
 package struct ProxyError: Error, Equatable, Sendable, CustomStringConvertible {
     package let description: String
 }
@@ -117,8 +107,8 @@ extension Proxy {
     /// SOCKS has no room for longer ones.
     private static let nameBytesMax = 255
 
-    /// Reads `http://`, `https://` or `socks5h://`, then `[user[:password]@]host:port`. What would
-    /// end a part early is percent-encoded in user and password.
+    /// Reads `http://`, `https://` or `socks5h://`, then `[user[:password]@]host:port`, user and
+    /// password percent-encoded.
     package init(parsing text: String) throws(ProxyError) {
         func problem(_ reason: String) -> ProxyError {
             ProxyError(

@@ -8,8 +8,7 @@ package struct DestinationStatus: Sendable {
         case running
         /// Nothing is sent until a credential comes; the queue keeps arriving logs.
         case waitingForCredential(reason: String)
-        /// One request at a time tries whether the destination takes anything: the next one then,
-        /// or one is on its way.
+        /// One request at a time tries; the next one goes then, or one is on its way.
         case paused(reason: String, until: WallTime?)
         /// An operator holds it; the queue keeps arriving logs.
         case held
@@ -25,16 +24,14 @@ package struct DestinationStatus: Sendable {
     package internal(set) var endpoint: String
     /// Why it is not the first; nil while it is.
     package internal(set) var endpointReason: String?
-    /// The address that the last answer came from; behind a proxy, the proxy's. Empty before the
-    /// first answer.
+    /// Of the last answer, or of the proxy. Empty before the first answer.
     package internal(set) var address = ""
     /// The resolver that answered this address; nil if curl resolved the name, or a proxy does.
     package internal(set) var resolver: String?
     /// SLS's clock minus the host's, as requests are signed.
     package internal(set) var clockOffset: Duration
 
-    /// The same, when the host's clock is so wrong that logs with a time of this host may be
-    /// refused.
+    /// The same, if logs with this host's time may be refused for it.
     package internal(set) var hostIsWrongBy: Duration?
     /// Lone logs that were refused meanwhile, and wait until the clock is set.
     package internal(set) var awaitingClock = 0
@@ -52,13 +49,11 @@ package struct DestinationStatus: Sendable {
     /// Requests a second while the project's quota paces them, to all destinations of the project.
     package internal(set) var rate: Double?
 
-    /// Packets that the queue took back because it could not read them any more. What is left of
-    /// them comes again in new packets.
+    /// Packets that the queue could not read any more. The rest of them comes in new packets.
     package internal(set) var voided = 0
     /// Packets given back to be taken apart, halves of them included.
     package internal(set) var isolated = 0
-    /// Packets given back to be dropped: refused for want of a permission, where the operator wants
-    /// that.
+    /// Packets given back to be dropped for want of a permission.
     package internal(set) var discarded = 0
     /// Packets that needed another lane.
     package internal(set) var relaned = 0
@@ -100,7 +95,7 @@ package struct DestinationStatus: Sendable {
         byLogstore.values.sorted { $0.logstore < $1.logstore }
     }
 
-    /// The one that took a packet last: where a credential can be tried out that may write to few.
+    /// The one that took a packet last: a credential may have rights for few.
     package var provenLogstore: String? {
         let proven = byLogstore.values.compactMap { outlet in
             outlet.lastSuccess.map { (outlet.logstore, $0) }
@@ -144,8 +139,7 @@ package struct DestinationStatus: Sendable {
 package struct OutletStatus: Sendable, Equatable {
     package enum State: Sendable, Equatable {
         case running
-        /// One request at a time tries whether the logstore takes anything: the next one then, or
-        /// one is on its way.
+        /// As in `DestinationStatus`.
         case paused(reason: String, until: WallTime?)
     }
 

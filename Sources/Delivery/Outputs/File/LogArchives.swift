@@ -2,8 +2,8 @@ import Glibc
 import Logs
 import System
 
-/// The archives of a file: `NAME.20250114T083000Z.1`, with `.gz` or `.zst` behind it once it is
-/// compressed. What is to be done is read from the directory, so it goes on after a restart.
+/// A file's archives: `NAME.20250114T083000Z.1`, then `.gz` or `.zst` once compressed. The
+/// directory tells what is to be done, so it goes on after a restart.
 final class LogArchives {
     private let target: FileTarget
     private let calls: FileCalls
@@ -115,8 +115,7 @@ final class LogArchives {
     }
 }
 
-/// Tells once that archives cannot be tended to, and once that they can again. It outlives a change
-/// of settings.
+/// Tells once that archives fail, and once that they work again. Outlives changed settings.
 final class ArchiveNotices {
     private let destination: String
     private let journal: Journal
@@ -213,8 +212,8 @@ struct ArchiveName: Comparable {
     }
 }
 
-/// Compresses an archive step by step, so that packets need not wait for it. The archive is
-/// replaced once its compressed form is safe.
+/// Compresses an archive step by step, so that packets need not wait, and replaces it once its
+/// compressed form is safe.
 final class ArchiveCompression {
     private let path: String
     private let compressed: String

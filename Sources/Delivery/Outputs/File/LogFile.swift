@@ -90,8 +90,7 @@ final class LogFile: LineWriter {
 
     // MARK: - The file behind the path
 
-    /// Opens a file that an earlier process left, even if no logs come, so that its readers find
-    /// whole lines.
+    /// Opens a file of an earlier process even if no logs come: its readers find whole lines.
     private func look() throws(SystemError) {
         guard !hasLooked else { return }
         hasLooked = true
@@ -105,8 +104,7 @@ final class LogFile: LineWriter {
         return opened
     }
 
-    /// Closes the file when its path names another file (logrotate), or another program has changed
-    /// it.
+    /// Closes a file that was moved (logrotate), or changed by another program.
     private func followPath() throws(SystemError) {
         guard let file else { return }
         let isThere = try LogFileIdentity(at: target.path) == file.identity

@@ -1,8 +1,7 @@
 import Glibc
 import System
 
-/// An open file that only this process appends to: it holds the file's lock. Its content is whole
-/// lines.
+/// An open file of whole lines. It holds the lock: only this process appends to it.
 final class OpenLogFile {
     private let descriptor: OwnedDescriptor
     private let calls: FileCalls
@@ -13,8 +12,8 @@ final class OpenLogFile {
     /// When something was written last, as far as the file system tells.
     private(set) var lastWrite: WallTime
 
-    /// Makes the file unless it is there. What a crash has left behind the last whole line is
-    /// repaired. A file that is not ours stays as it is.
+    /// Opens or makes the file, and repairs what a crash has left behind the last whole line. A
+    /// file that is not ours stays as it is.
     init(_ target: FileTarget, _ calls: FileCalls) throws(SystemError) {
         guard target.guarded.reasonNotToWrite(to: target.path) == nil else { throw Self.guarded }
         let (number, isNew) = try Self.openOrMake(target)
@@ -89,8 +88,7 @@ final class OpenLogFile {
     /// The first member's name, which a crash leaves whole.
     private static let nameBytes = 9
 
-    /// True for the beginning of a line of ours. It may be cut off, or go on with zeros after a
-    /// crash.
+    /// True for the beginning of a line of ours, also if cut off or followed by zeros.
     private static func isOurs(_ head: some Collection<UInt8>) -> Bool {
         let written = head.prefix { $0 != 0 }
         guard written.count >= min(head.count, nameBytes) else { return false }
@@ -136,8 +134,8 @@ final class OpenLogFile {
         return facts
     }
 
-    /// Appends whole lines. After an error the file is cut back to what it was; if that fails too,
-    /// the next open repairs it.
+    /// Appends whole lines. After an error the file is cut back; failing that, the next open
+    /// repairs it.
     func append(_ text: [UInt8], at time: WallTime) throws(SystemError) {
         let result = text.withUnsafeBytes { text in
             Result { () throws(SystemError) in try calls.write(all: text, to: descriptor.number) }

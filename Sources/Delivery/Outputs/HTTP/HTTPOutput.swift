@@ -36,8 +36,7 @@ struct HTTPOutput: Output {
 
     func bodyBytesMax(of lease: Lease) -> Int { jsonBytes(of: lease.packet) }
 
-    /// The body is the same whenever the packet is sent, so that its server knows a repetition by
-    /// the Idempotency-Key.
+    /// The body is always the same: the server knows a repetition by its Idempotency-Key.
     func work(
         for packet: SealedPacket,
         _ blocks: [StoredBlock],
@@ -94,8 +93,7 @@ extension ResponseUse {
     }
 }
 
-/// Decides from a server's answer what becomes of a packet. Servers differ, so only the status
-/// counts.
+/// Decides what becomes of a packet. Servers differ, so only the status counts.
 struct HTTPJudge {
     private let successes: Set<Int>
     /// A server may echo the request in its answer, whose text is shown to operators.
