@@ -40,7 +40,7 @@ package indirect enum CredentialSource: Sendable, Equatable {
 
     /// True if the source needs a thread: its credential can change by itself, or needs more than
     /// memory to read.
-    var needsAttendant: Bool {
+    var needsThread: Bool {
         switch self {
         case .environment, .fixed, .admin: false
         default: true
@@ -72,7 +72,7 @@ package indirect enum CredentialSource: Sendable, Equatable {
                 []
             }
         case .uri(let source):
-            if let uri = source.uri, SourceVisit.shownPlace(uri) == nil {
+            if let uri = source.uri, CredentialFetch.shownPlace(uri) == nil {
                 [SettingProblem(key: "uri", what: "is neither http:// nor https:// in plain ASCII")]
             } else {
                 []
@@ -172,7 +172,7 @@ package struct STSAccess: Sendable, Equatable {
         // called.
         if isVPC == true, region == nil, endpoint == nil { return [] }
         do throws(SourceProblem) {
-            _ = try url(Surroundings(environment: [:]))
+            _ = try url(SourceContext(environment: [:]))
             return []
         } catch {
             return [.init(key: endpoint == nil ? "sts_region" : "sts_endpoint", what: error.what)]

@@ -134,7 +134,7 @@ import Testing
         try keeper.replace(["base": .admin, "default": role(caller: .named("base"))])
         #expect(time.wait { keeper.status[1].failures == 1 })
         try keeper.push("base", PushedCredential(Samples.supplied(Samples.temporary)))
-        time.advance(Attendant.callInterval)
+        time.advance(SourceThread.callInterval)
         #expect(time.wait { keeper.credential(named: "default") == Samples.issued() })
         #expect(server.requests.now.first?["SecurityToken"] == Samples.token)
     }

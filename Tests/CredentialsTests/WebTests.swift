@@ -103,12 +103,12 @@ import Testing
         let server = try StandIn { _, _ in .silence }
         defer { server.stop() }
         let interruption = try Interruption()
-        let visit = SourceVisit(Samples.surroundings(), interruption: interruption)
+        let fetch = CredentialFetch(Samples.surroundings(), interruption: interruption)
         let failure = SharedValue<SourceProblem?>(nil)
         let url = server.url
         let worker = try Worker("test") {
             do throws(SourceProblem) {
-                _ = try visit.fetch(.uri(URISource(uri: Secret(url))))
+                _ = try fetch.credential(from: .uri(URISource(uri: Secret(url))))
             } catch {
                 failure.change { $0 = error }
             }

@@ -6,8 +6,8 @@ package final class CredentialKeeper: Sendable {
     package static let namesMax = 64
 
     let table = Locked(CredentialTable())
-    let surroundings: Surroundings
-    let attendants = Locked<[String: Attendant]>([:])
+    let context: SourceContext
+    let threads = Locked<[String: SourceThread]>([:])
     private let listeners = Locked(Listeners())
     private let replacing = Locked(())
     private let timer: WakeUp
@@ -16,8 +16,8 @@ package final class CredentialKeeper: Sendable {
     private let timekeeper = Locked<Worker?>(nil)
 
     /// Starts without sources; `replace` sets them.
-    package init(_ surroundings: Surroundings) throws(SystemError) {
-        self.surroundings = surroundings
+    package init(_ context: SourceContext) throws(SystemError) {
+        self.context = context
         timer = try WakeUp()
         end = try Interruption()
         let worker = try Worker("credentials") { [self] in keepTime() }
@@ -42,12 +42,12 @@ package final class CredentialKeeper: Sendable {
     }
 
     package func supplied(named name: String) -> SuppliedCredential? {
-        let now = surroundings.clock.now()
+        let now = context.clock.now()
         return table.withLock { $0.usable(name, now) }
     }
 
     package var status: [CredentialStatus] {
-        let now = surroundings.clock.now()
+        let now = context.clock.now()
         return table.withLock { $0.status(now) }
     }
 
@@ -62,7 +62,7 @@ package final class CredentialKeeper: Sendable {
 
     /// Asks the source again soon; repeated calls count once.
     package func refreshNow(_ name: String) {
-        attendants.withLock { $0[name] }?.refresh()
+        threads.withLock { $0[name] }?.refresh()
     }
 
     /// Marks the credential as refused by SLS until it works or is replaced, and asks its source
@@ -81,11 +81,11 @@ package final class CredentialKeeper: Sendable {
         timer.signal()
         timekeeper.withLock { $0.take() }?.join()
         replacing.withLock { _ in
-            let all = attendants.withLock { attendants in
-                defer { attendants = [:] }
-                return Array(attendants.values)
+            let all = threads.withLock { threads in
+                defer { threads = [:] }
+                return Array(threads.values)
             }
-            Attendant.stop(all)
+            SourceThread.stop(all)
         }
     }
 
@@ -95,10 +95,10 @@ package final class CredentialKeeper: Sendable {
 
     private func keepTime() {
         while !end.isSet {
-            let now = surroundings.clock.now()
+            let now = context.clock.now()
             let (names, next) = table.withLock { ($0.activate(now), $0.nextActivation) }
             tell(names)
-            if names.isEmpty { surroundings.clock.sleep(timer, next) }
+            if names.isEmpty { context.clock.sleep(timer, next) }
         }
     }
 
@@ -107,7 +107,7 @@ package final class CredentialKeeper: Sendable {
     /// Uses a pushed credential, at once or from its activation on. It outranks the source until it
     /// is forgotten.
     package func push(_ name: String, _ pushed: PushedCredential) throws(PushRefusal) {
-        let now = surroundings.clock.now()
+        let now = context.clock.now()
         let isOther = try table.withLock { table throws(PushRefusal) in
             let before = table.entries[name]?.current
             try table.push(name, pushed, now)
@@ -120,7 +120,7 @@ package final class CredentialKeeper: Sendable {
     /// Restores a credential that was pushed before a restart, now or when its name is configured
     /// again.
     package func restore(_ name: String, _ pushed: PushedCredential) throws(PushRefusal) {
-        let now = surroundings.clock.now()
+        let now = context.clock.now()
         try table.withLock { table throws(PushRefusal) in try table.restore(name, pushed, now) }
         resetTimer()
     }
@@ -181,10 +181,10 @@ package final class CredentialKeeper: Sendable {
         _ interruption: Interruption
     ) throws(SourceProblem) {
         guard let source = table.withLock({ $0.entries[role]?.source }) else { return }
-        let visit = SourceVisit(surroundings, interruption: interruption) { [self] other in
+        let fetch = CredentialFetch(context, interruption: interruption) { [self] other in
             other == name ? credential : self.credential(named: other)
         }
-        _ = try visit.fetch(source)
+        _ = try fetch.credential(from: source)
     }
 
     func tell(_ names: [String]) {
@@ -210,37 +210,37 @@ package final class CredentialKeeper: Sendable {
         let old = table.withLock { $0.entries.mapValues(\.source) }
         let changed = sources.filter { old[$0.key] != $0.value }
         // Made before anything else changes, because it may fail for lack of descriptors.
-        let coming = try makeAttendants(changed.filter(\.value.needsAttendant))
+        let coming = try makeThreads(changed.filter(\.value.needsThread))
         // Old threads end before new ones report. They are stopped outside the lock, because they
         // may be waiting for it.
-        let leaving = attendants.withLock { attendants in
-            let names = attendants.keys.filter { sources[$0] == nil || changed[$0] != nil }
-            return names.compactMap { attendants.removeValue(forKey: $0) }
+        let leaving = threads.withLock { threads in
+            let names = threads.keys.filter { sources[$0] == nil || changed[$0] != nil }
+            return names.compactMap { threads.removeValue(forKey: $0) }
         }
-        Attendant.stop(leaving)
+        SourceThread.stop(leaving)
 
         table.withLock { $0.replace(sources) }
         // A restored name may bring back a credential with an activation time.
         resetTimer()
         var names: [String] = []
-        for (name, source) in changed where !source.needsAttendant {
+        for (name, source) in changed where !source.needsThread {
             if read(source, name) { names.append(name) }
         }
-        attendants.withLock { $0.merge(coming) { _, new in new } }
+        threads.withLock { $0.merge(coming) { _, new in new } }
         coming.values.forEach { $0.begin() }
         tell(names.sorted())
     }
 
-    /// Makes all attendants or none.
-    private func makeAttendants(
+    /// Makes all threads or none.
+    private func makeThreads(
         _ sources: [String: CredentialSource]
-    ) throws(KeeperProblem) -> [String: Attendant] {
-        var made: [String: Attendant] = [:]
+    ) throws(KeeperProblem) -> [String: SourceThread] {
+        var made: [String: SourceThread] = [:]
         do throws(SystemError) {
-            for (name, source) in sources { made[name] = try attendant(name, source) }
+            for (name, source) in sources { made[name] = try SourceThread(name, source, for: self) }
             return made
         } catch {
-            Attendant.stop(Array(made.values))
+            SourceThread.stop(Array(made.values))
             throw KeeperProblem(
                 "a thread for a credential cannot be started (\(error)); raise the limits of the process"
             )
@@ -250,39 +250,23 @@ package final class CredentialKeeper: Sendable {
     /// Reads a source that needs only memory.
     private func read(_ source: CredentialSource, _ name: String) -> Bool {
         guard source != .admin else { return false }
-        let visit = SourceVisit(surroundings, interruption: end)
+        let fetch = CredentialFetch(context, interruption: end)
         do throws(SourceProblem) {
-            let supplied = try visit.fetch(source)
-            return table.withLock { $0.take(supplied, name, visit.now) }
+            let supplied = try fetch.credential(from: source)
+            return table.withLock { $0.take(supplied, name, fetch.now) }
         } catch {
             _ = fail(name, error)
             return false
         }
     }
 
-    private func attendant(
-        _ name: String,
-        _ source: CredentialSource
-    ) throws(SystemError) -> Attendant {
-        try Attendant(
-            name,
-            source,
-            surroundings,
-            lookup: { [self] other in other == name ? nil : credential(named: other) },
-            reports: Attendant.Reports(
-                begin: { [self] in table.withLock { $0.beginRefresh(name) } },
-                take: { [self] supplied in take(supplied, name) },
-                fail: { [self] problem in fail(name, problem) },
-                plan: { [self] time in table.withLock { $0.plan(name, nextTry: time) } }
-            )
-        )
-    }
-
-    private func take(
+    /// Stores a credential of a source's thread. Returns the one that is now in the table, whose
+    /// end counts, and whether SLS refuses it.
+    func take(
         _ supplied: SuppliedCredential,
         _ name: String
     ) -> (kept: SuppliedCredential, isRefused: Bool)? {
-        let now = surroundings.clock.now()
+        let now = context.clock.now()
         let (isOther, entry) = table.withLock { table in
             (table.take(supplied, name, now), table.entries[name])
         }

@@ -46,7 +46,7 @@ struct RefreshSchedule {
         if let due, due <= now { return true }
         guard !files.isEmpty, files.map({ FileStamp(of: $0) }) != stamps else { return false }
         guard hurried >= Self.hurriedMax, let lastCall else { return true }
-        return now >= lastCall + Attendant.callInterval
+        return now >= lastCall + SourceThread.callInterval
     }
 
     /// Records the files' stamps before they are read, so that a change during the read is noticed
@@ -54,10 +54,10 @@ struct RefreshSchedule {
     mutating func begin(_ now: WallTime) {
         let before = stamps
         stamps = files.map({ FileStamp(of: $0) })
-        let gap = lastCall.map { now - $0 } ?? Attendant.callInterval * 2
-        if gap >= Attendant.callInterval * 2 {
+        let gap = lastCall.map { now - $0 } ?? SourceThread.callInterval * 2
+        if gap >= SourceThread.callInterval * 2 {
             hurried = 0
-        } else if gap < Attendant.callInterval, stamps != before {
+        } else if gap < SourceThread.callInterval, stamps != before {
             hurried += 1
         }
         lastCall = now
@@ -66,7 +66,7 @@ struct RefreshSchedule {
     /// Moves the next call forward to now, or to the earliest time that the interval of calls
     /// allows.
     mutating func moveForward(to now: WallTime) {
-        let earliest = lastCall.map { max(now, $0 + Attendant.callInterval) } ?? now
+        let earliest = lastCall.map { max(now, $0 + SourceThread.callInterval) } ?? now
         due = due.map { min($0, earliest) } ?? earliest
     }
 
@@ -84,11 +84,11 @@ struct RefreshSchedule {
             due = nil
             return
         }
-        let pause = max(Attendant.callInterval, min(.seconds(60), (end - now) / 2))
+        let pause = max(SourceThread.callInterval, min(.seconds(60), (end - now) / 2))
         due = max(time, now + pause)
         guard isRefused else { return }
         let wait = RetryPace.wait(.temporary, after: refused, random: random)
-        due = min(max(time, now + pause), now + max(Attendant.callInterval, wait))
+        due = min(max(time, now + pause), now + max(SourceThread.callInterval, wait))
     }
 
     mutating func fail(_ now: WallTime, wait: Duration) {
@@ -97,7 +97,7 @@ struct RefreshSchedule {
 
     func nextLook(_ now: WallTime) -> WallTime? {
         guard !files.isEmpty else { return due }
-        let look = now + Attendant.fileInterval
+        let look = now + SourceThread.fileInterval
         return due.map { min($0, look) } ?? look
     }
 }

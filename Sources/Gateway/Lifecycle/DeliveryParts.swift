@@ -128,7 +128,7 @@ struct DeliveryParts {
                 SecretBox(key: try SealingKey(key))
             }
         }
-        var surroundings = Surroundings(environment: configuration.environment.variables)
+        var surroundings = SourceContext(environment: configuration.environment.variables)
         surroundings.addresses = names.lookup
         let keeper = try Gateway.start { [surroundings] () throws(SystemError) in
             try CredentialKeeper(surroundings)

@@ -54,8 +54,8 @@ enum Samples {
         _ clock: ManualClock = ManualClock(at: Samples.now),
         sts: String? = nil,
         metadata: String? = nil
-    ) -> Surroundings {
-        var surroundings = Surroundings(
+    ) -> SourceContext {
+        var surroundings = SourceContext(
             environment: environment,
             clock: clock.clock,
             random: { 0.5 }
@@ -67,15 +67,15 @@ enum Samples {
 
     static func fetch(
         _ source: CredentialSource,
-        _ surroundings: Surroundings
+        _ surroundings: SourceContext
     ) throws -> SuppliedCredential {
-        try SourceVisit(surroundings, interruption: Interruption()).fetch(source)
+        try CredentialFetch(surroundings, interruption: Interruption()).credential(from: source)
     }
 
     /// What a source that fails throws.
     static func problem(
         _ source: CredentialSource,
-        _ surroundings: Surroundings
+        _ surroundings: SourceContext
     ) -> SourceProblem? {
         do {
             _ = try fetch(source, surroundings)

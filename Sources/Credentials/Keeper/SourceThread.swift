@@ -4,21 +4,11 @@ import System
 
 /// The thread that keeps one source's credential current. It asks the source before the credential
 /// ends, when a file changes, and again after a failure. Only `stop` waits for it.
-final class Attendant: Sendable {
-    /// Callbacks to the keeper.
-    struct Reports: Sendable {
-        var begin: @Sendable () -> Void
-        /// Stores a credential. Returns the credential now in the table, whose end counts, and
-        /// whether SLS refuses it.
-        var take: @Sendable (SuppliedCredential) -> (kept: SuppliedCredential, isRefused: Bool)?
-        /// Records a failure; returns the number of failures in a row.
-        var fail: @Sendable (SourceProblem) -> Int
-        var plan: @Sendable (WallTime?) -> Void
-    }
-
+final class SourceThread: Sendable {
+    private let name: String
     private let source: CredentialSource
-    private let visit: SourceVisit
-    private let reports: Reports
+    private let fetch: CredentialFetch
+    private let keeper: CredentialKeeper
     private let interruption: Interruption
     private let wake: WakeUp
     private let ended: WakeUp
@@ -39,16 +29,17 @@ final class Attendant: Sendable {
     init(
         _ name: String,
         _ source: CredentialSource,
-        _ surroundings: Surroundings,
-        lookup: @escaping @Sendable (String) -> Credential?,
-        reports: Reports
+        for keeper: CredentialKeeper
     ) throws(SystemError) {
+        self.name = name
         self.source = source
-        self.reports = reports
+        self.keeper = keeper
         interruption = try Interruption()
         wake = try WakeUp()
         ended = try WakeUp()
-        visit = SourceVisit(surroundings, interruption: interruption, lookup: lookup)
+        fetch = CredentialFetch(keeper.context, interruption: interruption) { other in
+            other == name ? nil : keeper.credential(named: other)
+        }
         let worker = try Worker("credential") { [self] in
             run()
             isEnded.store(true, ordering: .releasing)
@@ -70,13 +61,13 @@ final class Attendant: Sendable {
 
     /// Ends all of them, even in the middle of a call. A thread that is stuck in the kernel is left
     /// behind: it reports nothing more and ends when the kernel returns.
-    static func stop(_ attendants: [Attendant]) {
-        for attendant in attendants {
-            attendant.interruption.set()
-            attendant.wake.signal()
+    static func stop(_ threads: [SourceThread]) {
+        for thread in threads {
+            thread.interruption.set()
+            thread.wake.signal()
         }
         let deadline = Moment.now + stopPatience
-        for attendant in attendants { attendant.awaitEnd(until: deadline) }
+        for thread in threads { thread.awaitEnd(until: deadline) }
     }
 
     private func awaitEnd(until deadline: Moment) {
@@ -96,45 +87,45 @@ final class Attendant: Sendable {
             guard !interruption.isSet else { return }
             wake.wait()
         }
-        var schedule = RefreshSchedule(files: visit.watchedFiles(of: source))
+        var schedule = RefreshSchedule(files: fetch.watchedFiles(of: source))
         var asked = source
         while !interruption.isSet {
-            let now = visit.now
-            schedule.look(now, visit.surroundings.clock.moment())
+            let now = fetch.now
+            schedule.look(now, fetch.context.clock.moment())
             if isWanted.exchange(false, ordering: .acquiringAndReleasing) {
                 schedule.moveForward(to: now)
             }
             if schedule.isDue(now) {
                 schedule.begin(now)
-                reports.begin()
+                keeper.table.withLock { $0.beginRefresh(name) }
                 ask(&asked, &schedule)
-                reports.plan(schedule.due)
+                keeper.table.withLock { $0.plan(name, nextTry: schedule.due) }
             } else {
-                visit.surroundings.clock.sleep(wake, schedule.nextLook(now))
+                fetch.context.clock.sleep(wake, schedule.nextLook(now))
             }
         }
     }
 
     /// Asks the source. A chain keeps the link that worked.
     private func ask(_ asked: inout CredentialSource, _ schedule: inout RefreshSchedule) {
-        let random = visit.surroundings.random()
+        let random = fetch.context.random()
         do throws(SourceProblem) {
             let supplied: SuppliedCredential
             if asked == .chain {
-                let found = try visit.askChain()
+                let found = try fetch.askChain()
                 (supplied, asked) = (found.supplied, found.link)
-                schedule.watch(visit.watchedFiles(of: asked))
+                schedule.watch(fetch.watchedFiles(of: asked))
             } else {
-                supplied = try visit.fetch(asked)
+                supplied = try fetch.credential(from: asked)
             }
             guard !interruption.isSet else { return }
-            let (kept, isRefused) = reports.take(supplied) ?? (supplied, false)
-            schedule.succeed(visit.now, kept, isRefused: isRefused, random: random)
+            let (kept, isRefused) = keeper.take(supplied, name) ?? (supplied, false)
+            schedule.succeed(fetch.now, kept, isRefused: isRefused, random: random)
         } catch {
             guard !interruption.isSet else { return }
-            let failures = reports.fail(error)
+            let failures = keeper.fail(name, error)
             let wait = RetryPace.wait(error.kind, after: failures, random: random)
-            schedule.fail(visit.now, wait: wait)
+            schedule.fail(fetch.now, wait: wait)
         }
     }
 }

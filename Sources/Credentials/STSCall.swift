@@ -161,8 +161,8 @@ struct STSRefusal {
 extension STSAccess {
     /// "https://sts.cn-hangzhou.aliyuncs.com". The request proves the caller's key, so plain http
     /// is allowed only to this machine.
-    func url(_ surroundings: Surroundings) throws(SourceProblem) -> String {
-        if let given = endpoint ?? surroundings.stsEndpoint {
+    func url(_ context: SourceContext) throws(SourceProblem) -> String {
+        if let given = endpoint ?? context.stsEndpoint {
             guard let place = try? Endpoint(parsing: given),
                 place.scheme == .https || place.isLoopback
             else {
@@ -175,7 +175,7 @@ extension STSAccess {
             }
             return place.description
         }
-        guard let region = region ?? surroundings.variable("ALIBABA_CLOUD_STS_REGION") else {
+        guard let region = region ?? context.variable("ALIBABA_CLOUD_STS_REGION") else {
             guard isVPC != true else {
                 throw SourceProblem(
                     .permanent,
@@ -192,7 +192,7 @@ extension STSAccess {
                 remedy: "correct sts_region or ALIBABA_CLOUD_STS_REGION"
             )
         }
-        let isVPC = isVPC ?? surroundings.isSet("ALIBABA_CLOUD_VPC_ENDPOINT_ENABLED")
+        let isVPC = isVPC ?? context.isSet("ALIBABA_CLOUD_VPC_ENDPOINT_ENABLED")
         return "https://sts\(isVPC ? "-vpc" : "").\(region).aliyuncs.com"
     }
 }

@@ -3,13 +3,13 @@ import Glibc
 import SLS
 import System
 
-extension SourceVisit {
+extension CredentialFetch {
     static let iniPath = ".alibabacloud/credentials"
     static let cliPath = ".aliyun/config.json"
 
     func path(of file: FileSource) -> String {
-        file.path ?? surroundings.variable("ALIBABA_CLOUD_CREDENTIALS_FILE")
-            ?? surroundings.homePath(Self.iniPath)
+        file.path ?? context.variable("ALIBABA_CLOUD_CREDENTIALS_FILE")
+            ?? context.homePath(Self.iniPath)
     }
 
     func read(_ file: FileSource) throws(SourceProblem) -> SuppliedCredential {
@@ -20,7 +20,7 @@ extension SourceVisit {
             guard let profiles = IniProfiles(content.bytes), first != nil else {
                 throw unreadable(path, "neither JSON nor an ini file")
             }
-            let name = file.profile ?? surroundings.variable("ALIBABA_CLOUD_PROFILE") ?? "default"
+            let name = file.profile ?? context.variable("ALIBABA_CLOUD_PROFILE") ?? "default"
             return try use(profiles.sections, name, path)
         }
         if let document = CredentialDocument(json: content.bytes), document.credential != nil {
@@ -34,7 +34,7 @@ extension SourceVisit {
             throw unreadable(path, "without \(missing.joined(separator: " and "))")
         }
         let name =
-            file.profile ?? surroundings.variable("ALIBABA_CLOUD_PROFILE") ?? profiles.current
+            file.profile ?? context.variable("ALIBABA_CLOUD_PROFILE") ?? profiles.current
             ?? "default"
         return try use(profiles.profiles, name, path)
     }
@@ -62,7 +62,7 @@ extension SourceVisit {
         _ path: String
     ) throws(SourceProblem) -> SuppliedCredential {
         let source = try source(sections, name, path, depth: 0)
-        guard case .fixed(let credential) = source else { return try fetch(source) }
+        guard case .fixed(let credential) = source else { return try credential(from: source) }
         return SuppliedCredential(
             credential,
             origin: "the profile '\(name)' of \(path)",
@@ -105,7 +105,7 @@ extension SourceVisit {
     }
 }
 
-extension SourceVisit {
+extension CredentialFetch {
     /// Reads the whole content of a small file.
     func fileContent(_ path: String) throws(SourceProblem) -> WipedBytes {
         let content = WipedBytes(countMax: 64 << 10)

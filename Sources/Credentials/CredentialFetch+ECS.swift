@@ -3,11 +3,11 @@ import HTTPClient
 import SLS
 import System
 
-extension SourceVisit {
+extension CredentialFetch {
     /// Asks the instance's metadata service for a token, the role's name and the role's credential.
     func read(_ role: ECSRole) throws(SourceProblem) -> SuppliedCredential {
         let tokenIsRequired =
-            role.isTokenRequired ?? surroundings.isSet("ALIBABA_CLOUD_IMDSV1_DISABLED")
+            role.isTokenRequired ?? context.isSet("ALIBABA_CLOUD_IMDSV1_DISABLED")
         let token = try metadataToken(role.limits, isRequired: tokenIsRequired)
         func get(_ path: String) throws(SourceProblem) -> WebAnswer {
             let answer = try metadata(path, token: token, role.limits)
@@ -17,7 +17,7 @@ extension SourceVisit {
         }
 
         let name: String
-        if let known = role.roleName ?? surroundings.variable("ALIBABA_CLOUD_ECS_METADATA") {
+        if let known = role.roleName ?? context.variable("ALIBABA_CLOUD_ECS_METADATA") {
             name = known
         } else {
             let answer = try get("")
@@ -46,7 +46,7 @@ extension SourceVisit {
         return try supplied(document, answer, "the ECS instance's RAM role \(name)", place)
     }
 
-    private var place: String { "the metadata service at \(surroundings.metadata)" }
+    private var place: String { "the metadata service at \(context.metadata)" }
 
     /// Returns nil on instances that work without a token.
     private func metadataToken(
@@ -55,7 +55,7 @@ extension SourceVisit {
     ) throws(SourceProblem) -> Secret? {
         let request = WebRequest(
             method: "PUT",
-            url: "\(surroundings.metadata)/latest/api/token",
+            url: "\(context.metadata)/latest/api/token",
             headers: ["X-aliyun-ecs-metadata-token-ttl-seconds: 21600", "Content-Length: 0"],
             limits: limits
         )
@@ -83,7 +83,7 @@ extension SourceVisit {
         _ limits: WebLimits
     ) throws(SourceProblem) -> WebAnswer {
         let request = WebRequest(
-            url: "\(surroundings.metadata)/latest/meta-data/ram/security-credentials/\(path)",
+            url: "\(context.metadata)/latest/meta-data/ram/security-credentials/\(path)",
             headers: token.map { ["X-aliyun-ecs-metadata-token: \($0.revealed)"] } ?? [],
             limits: limits
         )

@@ -4,10 +4,10 @@ import HTTPClient
 import SLS
 import System
 
-extension SourceVisit {
+extension CredentialFetch {
     /// Calls STS, and once more if the first refusal can be corrected.
     func ask(_ call: STSCall, _ access: STSAccess) throws(SourceProblem) -> SuppliedCredential {
-        let endpoint = try access.url(surroundings)
+        let endpoint = try access.url(context)
         var time = now
         var isSecond = false
         while true {
@@ -142,9 +142,9 @@ extension SourceVisit {
     }
 }
 
-extension SourceVisit {
+extension CredentialFetch {
     func assume(_ role: AssumeRole) throws(SourceProblem) -> SuppliedCredential {
-        let caller = try fetch(role.caller).credential
+        let caller = try credential(from: role.caller).credential
         var form = [
             (name: "RoleArn", value: role.roleARN),
             ("RoleSessionName", sessionName(role.sessionName)),
@@ -216,7 +216,7 @@ extension SourceVisit {
         _ key: String,
         _ variable: String
     ) throws(SourceProblem) -> String {
-        guard let value = value ?? surroundings.variable(variable) else {
+        guard let value = value ?? context.variable(variable) else {
             throw SourceProblem(
                 .permanent,
                 "the role for OIDC has no \(key)",
@@ -227,6 +227,6 @@ extension SourceVisit {
     }
 
     private func sessionName(_ name: String?) -> String {
-        name ?? surroundings.variable("ALIBABA_CLOUD_ROLE_SESSION_NAME") ?? "sluice"
+        name ?? context.variable("ALIBABA_CLOUD_ROLE_SESSION_NAME") ?? "sluice"
     }
 }

@@ -2,7 +2,7 @@ package import HTTPClient
 package import System
 
 /// The inputs of sources besides their settings.
-package struct Surroundings: Sendable, CustomStringConvertible, CustomReflectable {
+package struct SourceContext: Sendable, CustomStringConvertible, CustomReflectable {
     package var environment: [String: String]
     package var clock: CredentialClock
     /// From 0 to 1.
@@ -25,7 +25,7 @@ package struct Surroundings: Sendable, CustomStringConvertible, CustomReflectabl
     }
 
     /// The environment may hold a key.
-    package var description: String { "the surroundings of sources" }
+    package var description: String { "the context of sources" }
     package var customMirror: Mirror { Mirror(self, children: ["metadata": metadata]) }
 
     /// An empty variable counts as missing: compose files and manifests pass those on.

@@ -4,26 +4,28 @@ package import SLS
 package import System
 
 /// One attempt to get a credential from a source.
-package struct SourceVisit: Sendable {
-    package let surroundings: Surroundings
+package struct CredentialFetch: Sendable {
+    package let context: SourceContext
     let web: WebClient
     /// The other credentials of the table.
     let lookup: @Sendable (String) -> Credential?
 
     package init(
-        _ surroundings: Surroundings,
+        _ context: SourceContext,
         interruption: Interruption,
         lookup: @escaping @Sendable (String) -> Credential? = { _ in nil }
     ) {
-        self.surroundings = surroundings
-        web = WebClient(interruption: interruption, addresses: surroundings.addresses)
+        self.context = context
+        web = WebClient(interruption: interruption, addresses: context.addresses)
         self.lookup = lookup
     }
 
-    var now: WallTime { surroundings.clock.now() }
+    var now: WallTime { context.clock.now() }
 
     /// Asks the source, waits for it and checks the credential: the result can be used now.
-    package func fetch(_ source: CredentialSource) throws(SourceProblem) -> SuppliedCredential {
+    package func credential(
+        from source: CredentialSource
+    ) throws(SourceProblem) -> SuppliedCredential {
         let supplied = try ask(source)
         if let problem = supplied.credential.problem {
             throw SourceProblem(
@@ -66,17 +68,17 @@ package struct SourceVisit: Sendable {
 
     func readEnvironment() throws(SourceProblem) -> SuppliedCredential {
         let names = ["ALIBABA_CLOUD_ACCESS_KEY_ID", "ALIBABA_CLOUD_ACCESS_KEY_SECRET"]
-        guard let id = surroundings.variable(names[0]),
-            let secret = surroundings.variable(names[1])
+        guard let id = context.variable(names[0]),
+            let secret = context.variable(names[1])
         else {
-            let missing = names.filter { surroundings.variable($0) == nil }
+            let missing = names.filter { context.variable($0) == nil }
             throw SourceProblem(
                 .permanent,
                 "the environment has no \(missing.joined(separator: " and no "))",
                 remedy: "set \(missing.count == 1 ? "it" : "them") and start again"
             )
         }
-        let token = surroundings.variable("ALIBABA_CLOUD_SECURITY_TOKEN")
+        let token = context.variable("ALIBABA_CLOUD_SECURITY_TOKEN")
         return SuppliedCredential(
             Credential(
                 accessKeyID: id,
@@ -105,7 +107,7 @@ package struct SourceVisit: Sendable {
         var problems: [SourceProblem] = []
         for link in chainLinks {
             do throws(SourceProblem) {
-                return (try fetch(link), link)
+                return (try credential(from: link), link)
             } catch {
                 problems.append(error)
             }
@@ -126,14 +128,14 @@ package struct SourceVisit: Sendable {
     private var chainLinks: [CredentialSource] {
         var links: [CredentialSource] = [.environment]
         let oidc = ["ROLE_ARN", "OIDC_PROVIDER_ARN", "OIDC_TOKEN_FILE"]
-        if oidc.allSatisfy({ surroundings.variable("ALIBABA_CLOUD_\($0)") != nil }) {
+        if oidc.allSatisfy({ context.variable("ALIBABA_CLOUD_\($0)") != nil }) {
             links.append(.oidcRole(OIDCRole()))
         }
         links += chainFiles.map(CredentialSource.file)
-        if !surroundings.isSet("ALIBABA_CLOUD_ECS_METADATA_DISABLED") {
+        if !context.isSet("ALIBABA_CLOUD_ECS_METADATA_DISABLED") {
             links.append(.ecsRole(ECSRole()))
         }
-        if surroundings.variable("ALIBABA_CLOUD_CREDENTIALS_URI") != nil {
+        if context.variable("ALIBABA_CLOUD_CREDENTIALS_URI") != nil {
             links.append(.uri(URISource()))
         }
         return links
@@ -141,10 +143,10 @@ package struct SourceVisit: Sendable {
 
     private var chainFiles: [FileSource] {
         let ini = FileSource(path: path(of: FileSource()))
-        guard !surroundings.isSet("ALIBABA_CLOUD_CLI_PROFILE_DISABLED") else { return [ini] }
+        guard !context.isSet("ALIBABA_CLOUD_CLI_PROFILE_DISABLED") else { return [ini] }
         let cli =
-            surroundings.variable("ALIBABA_CLOUD_CONFIG_FILE")
-            ?? surroundings.homePath(Self.cliPath)
+            context.variable("ALIBABA_CLOUD_CONFIG_FILE")
+            ?? context.homePath(Self.cliPath)
         return [FileSource(path: cli), ini]
     }
 
@@ -160,7 +162,7 @@ package struct SourceVisit: Sendable {
     func read(_ source: URISource) throws(SourceProblem) -> SuppliedCredential {
         let given =
             source.uri
-            ?? surroundings.variable("ALIBABA_CLOUD_CREDENTIALS_URI").map {
+            ?? context.variable("ALIBABA_CLOUD_CREDENTIALS_URI").map {
                 Secret($0)
             }
         guard let uri = given else {
