@@ -43,8 +43,8 @@ package struct TokenRules: Sendable, Equatable {
         return try check(claims, index, now)
     }
 
-    private func object(_ part: ArraySlice<UInt8>) -> TokenObject? {
-        base64Decoded(part, .url).flatMap { TokenObject($0) }
+    private func object(_ part: ArraySlice<UInt8>) -> JSONValue? {
+        base64Decoded(part, .url).flatMap { JSONValue(tokenPart: $0) }
     }
 
     /// The index of the key that signed the token. Issuers name their keys independently, so every
@@ -52,19 +52,19 @@ package struct TokenRules: Sendable, Equatable {
     private func signer(
         of message: ArraySlice<UInt8>,
         _ signature: [UInt8],
-        _ header: TokenObject,
+        _ header: JSONValue,
         _ fetched: [FetchedTokenKeys]
     ) throws(TokenProblem) -> Int {
         // RFC 7515 section 4.1.11: the listed extensions must be understood, and none is.
         guard header["crit"] == nil else { throw .unreadable }
-        guard header["alg"] == .text(algorithm.rawValue) else { throw .untrusted }
+        guard header["alg"]?.text == algorithm.rawValue else { throw .untrusted }
         let name: String?
         switch header["kid"] {
         case nil:
             // Without a name, there must be only one key.
             guard keys.count + fetched.count == 1 else { throw .untrusted }
             name = nil
-        case .text(let id): name = id
+        case .string(let id): name = id
         default: throw .untrusted
         }
         for (index, key) in keys.enumerated() where name == nil || key.id == name {
@@ -83,7 +83,7 @@ package struct TokenRules: Sendable, Equatable {
     }
 
     private func check(
-        _ claims: TokenObject,
+        _ claims: JSONValue,
         _ index: Int,
         _ now: WallTime
     ) throws(TokenProblem) -> VerifiedToken {
@@ -93,7 +93,7 @@ package struct TokenRules: Sendable, Equatable {
         for start in ["nbf", "iat"] {
             if let time = try time(start, claims), time > now + leeway { throw .unfit }
         }
-        guard isForUs(claims["aud"]), issuer.map({ claims["iss"] == .text($0) }) ?? true else {
+        guard isForUs(claims["aud"]), issuer.map({ claims["iss"]?.text == $0 }) ?? true else {
             throw .unfit
         }
         return VerifiedToken(
@@ -105,12 +105,12 @@ package struct TokenRules: Sendable, Equatable {
     }
 
     /// Cuts a long subject between two characters, because every log may carry it.
-    private func subject(_ claims: TokenObject) -> String? {
-        guard case .text(let text) = claims["sub"], !text.isEmpty else { return nil }
+    private func subject(_ claims: JSONValue) -> String? {
+        guard let text = claims["sub"]?.text, !text.isEmpty else { return nil }
         return text.prefix(bytes: VerifiedToken.subjectBytesMax)
     }
 
-    private func time(_ name: String, _ claims: TokenObject) throws(TokenProblem) -> Double? {
+    private func time(_ name: String, _ claims: JSONValue) throws(TokenProblem) -> Double? {
         guard let value = claims[name] else { return nil }
         // A time after the year 9999 is invalid and would overflow elsewhere.
         guard case .number(let seconds) = value, (0...253_402_300_799).contains(seconds) else {
@@ -119,71 +119,47 @@ package struct TokenRules: Sendable, Equatable {
         return seconds
     }
 
-    private func isForUs(_ audience: TokenObject.Value?) -> Bool {
-        switch audience {
-        case nil: audiences.isEmpty
-        case .text(let name): audiences.contains(name)
-        case .texts(let names): names.contains { audiences.contains($0) }
-        default: false
-        }
+    private func isForUs(_ audience: JSONValue?) -> Bool {
+        guard let audience else { return audiences.isEmpty }
+        let names = audience.text.map { [$0] } ?? audience.texts ?? []
+        return names.contains { audiences.contains($0) }
     }
 
-    private func destinations(_ claims: TokenObject) throws(TokenProblem) -> Set<String>? {
+    private func destinations(_ claims: JSONValue) throws(TokenProblem) -> Set<String>? {
         guard let destinationsClaim else { return nil }
-        switch claims[destinationsClaim] {
+        let claim = claims[destinationsClaim]
         // Scopes are separated by spaces (RFC 8693 section 4.2).
-        case .text(let names): return Set(names.split(separator: " ").map(String.init))
-        case .texts(let names): return Set(names)
-        default: throw .unfit
-        }
+        if let names = claim?.text { return Set(names.split(separator: " ").map(String.init)) }
+        guard let names = claim?.texts else { throw .unfit }
+        return Set(names)
     }
 }
 
-/// The members of a JSON object in a token. A repeated member makes it invalid, because two readers
-/// could read it differently.
-struct TokenObject {
-    enum Value: Equatable {
-        case text(String)
-        case number(Double)
-        case texts([String])
-        /// A kind that no rule uses.
-        case other
-    }
-
-    private static let depthMax = 8
-
-    private var members: [String: Value] = [:]
-
-    init?(_ bytes: [UInt8]) {
-        guard let json = try? JSONValue(parsing: bytes, depthMax: Self.depthMax),
-            !Self.hasRepeatedName(json), case .object(let members) = json
+extension JSONValue {
+    /// The object in a part of a token. A repeated member makes it invalid, because two readers
+    /// could read it differently.
+    fileprivate init?(tokenPart bytes: [UInt8]) {
+        guard let json = try? JSONValue(parsing: bytes, depthMax: 8), !json.hasRepeatedName,
+            case .object = json
         else { return nil }
-        for member in members { self.members[member.name] = Value(member.value) }
+        self = json
     }
 
-    subscript(_ name: String) -> Value? { members[name] }
-
-    private static func hasRepeatedName(_ json: JSONValue) -> Bool {
-        switch json {
+    private var hasRepeatedName: Bool {
+        switch self {
         case .null, .bool, .number, .string: false
-        case .array(let values): values.contains(where: hasRepeatedName)
+        case .array(let values): values.contains(where: \.hasRepeatedName)
         case .object(let members):
             Set(members.map(\.name)).count < members.count
-                || members.contains { hasRepeatedName($0.value) }
+                || members.contains { $0.value.hasRepeatedName }
         }
     }
-}
 
-extension TokenObject.Value {
-    fileprivate init(_ json: JSONValue) {
-        switch json {
-        case .string(let text): self = .text(text)
-        case .number(let number): self = .number(number)
-        case .array(let values):
-            let texts = values.compactMap { if case .string(let text) = $0 { text } else { nil } }
-            self = texts.count == values.count ? .texts(texts) : .other
-        case .null, .bool, .object: self = .other
-        }
+    /// The texts of an array of nothing else.
+    fileprivate var texts: [String]? {
+        guard let elements else { return nil }
+        let texts = elements.compactMap(\.text)
+        return texts.count == elements.count ? texts : nil
     }
 }
 
@@ -216,7 +192,6 @@ package struct TokenKey: Sendable, Equatable {
         self.id = id
         self.material = material
     }
-
 }
 
 extension TokenKey.Material {
