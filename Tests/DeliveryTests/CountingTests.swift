@@ -139,7 +139,9 @@ import Testing
 
     @Test("Nor in the proof of a credential")
     func proof() throws {
-        let server = try Self.echo()
+        let server = try ScriptedServer { _, _ in
+            .answer(401, code: "SignatureNotMatch", message: Self.message)
+        }
         defer { server.stop() }
         let place = CredentialProver.Place(
             try Samples.destination(port: server.port),

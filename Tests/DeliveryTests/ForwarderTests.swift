@@ -159,13 +159,10 @@ import Testing
         let rig = try Rig(source, server) { $0.concurrency = 1 }
         for number in 1...5 as ClosedRange<Int64> { source.offer(number) }
         #expect(server.requests.wait { $0.count == 1 })
-        let opener = try Worker("test-opener") {
-            // The stop below has begun to wait, or soon will: either way one packet is in flight.
-            usleep(50_000)
-            gate.change { $0 = true }
-        }
+        // The answer comes after the delivery thread was told to stop.
+        rig.forwarder.post(.stop(.now + .seconds(20)))
+        gate.change { $0 = true }
         rig.forwarder.stop(within: .seconds(20))
-        opener.join()
         #expect(source.state.now.acknowledged == [1])
         #expect(rig.status.state == .stopped)
         server.stop()

@@ -9,120 +9,38 @@ import Testing
     struct Row: CustomTestStringConvertible, Sendable {
         let status: Int
         let code: String?
-        let endpoint: Gate.Verdict
-        let quota: Gate.Verdict
-        let project: Gate.Verdict
-        let logstore: Gate.Verdict
+        /// Of the endpoint, the quota, the project and the logstore.
+        let verdicts: [Gate.Verdict]
+
+        init(_ status: Int, _ code: String?, _ verdicts: Gate.Verdict...) {
+            self.status = status
+            self.code = code
+            self.verdicts = verdicts
+        }
 
         var testDescription: String { "\(status) \(code ?? "")" }
     }
 
     static let rows: [Row] = [
-        Row(
-            status: 200,
-            code: nil,
-            endpoint: .stored,
-            quota: .stored,
-            project: .stored,
-            logstore: .stored
-        ),
-        Row(
-            status: 503,
-            code: "ServerBusy",
-            endpoint: .failed,
-            quota: .none,
-            project: .none,
-            logstore: .failed
-        ),
-        Row(
-            status: 403,
-            code: "WriteQuotaExceed",
-            endpoint: .reached,
-            quota: .overQuota(.unknown),
-            project: .reached,
-            logstore: .none
-        ),
-        Row(
-            status: 403,
-            code: "ShardWriteQuotaExceed",
-            endpoint: .reached,
-            quota: .reached,
-            project: .reached,
-            logstore: .overQuota(.unknown)
-        ),
-        Row(
-            status: 401,
-            code: "SignatureNotMatch",
-            endpoint: .reached,
-            quota: .none,
-            project: .forbidden,
-            logstore: .none
-        ),
-        Row(
-            status: 401,
-            code: "Unauthorized",
-            endpoint: .reached,
-            quota: .reached,
-            project: .reached,
-            logstore: .forbidden
-        ),
-        Row(
-            status: 404,
-            code: "ProjectNotExist",
-            endpoint: .reached,
-            quota: .none,
-            project: .forbidden,
-            logstore: .none
-        ),
-        Row(
-            status: 404,
-            code: "LogStoreNotExist",
-            endpoint: .reached,
-            quota: .reached,
-            project: .reached,
-            logstore: .forbidden
-        ),
-        Row(
-            status: 403,
-            code: "ProjectForbidden",
-            endpoint: .reached,
-            quota: .none,
-            project: .suspended,
-            logstore: .none
-        ),
-        Row(
-            status: 400,
-            code: "PostBodyInvalid",
-            endpoint: .reached,
-            quota: .reached,
-            project: .reached,
-            logstore: .reached
-        ),
-        Row(
-            status: 400,
-            code: "RequestTimeExpired",
-            endpoint: .reached,
-            quota: .none,
-            project: .none,
-            logstore: .none
-        ),
-        Row(
-            status: 400,
-            code: "ParameterInvalid",
-            endpoint: .reached,
-            quota: .none,
-            project: .none,
-            logstore: .none
-        ),
+        Row(200, nil, .stored, .stored, .stored, .stored),
+        Row(503, "ServerBusy", .failed, .none, .none, .failed),
+        Row(403, "WriteQuotaExceed", .reached, .overQuota(.unknown), .reached, .none),
+        Row(403, "ShardWriteQuotaExceed", .reached, .reached, .reached, .overQuota(.unknown)),
+        Row(401, "SignatureNotMatch", .reached, .none, .forbidden, .none),
+        Row(401, "Unauthorized", .reached, .reached, .reached, .forbidden),
+        Row(404, "ProjectNotExist", .reached, .none, .forbidden, .none),
+        Row(404, "LogStoreNotExist", .reached, .reached, .reached, .forbidden),
+        Row(403, "ProjectForbidden", .reached, .none, .suspended, .none),
+        Row(400, "PostBodyInvalid", .reached, .reached, .reached, .reached),
+        Row(400, "RequestTimeExpired", .reached, .none, .none, .none),
+        Row(400, "ParameterInvalid", .reached, .none, .none, .none),
     ]
 
     @Test("An answer moves the gates that it concerns, and no other", arguments: rows)
     func verdicts(row: Row) {
         let judgement = Judge.judge(JudgeTests.answer(row.status, row.code))
-        #expect(judgement.verdict(for: .endpoint, isPacketAtFault: true) == row.endpoint)
-        #expect(judgement.verdict(for: .quota, isPacketAtFault: true) == row.quota)
-        #expect(judgement.verdict(for: .project, isPacketAtFault: true) == row.project)
-        #expect(judgement.verdict(for: .logstore, isPacketAtFault: true) == row.logstore)
+        let scopes: [GateScope] = [.endpoint, .quota, .project, .logstore]
+        #expect(scopes.map { judgement.verdict(for: $0, isPacketAtFault: true) } == row.verdicts)
     }
 
     @Test("A number that is used up at the first attempt counts against the logstore alone")

@@ -5,7 +5,6 @@ import TestSupport
 import Testing
 
 @testable import Delivery
-@testable import Sandbox
 
 /// Whatever happens in whatever order: places are counted right, and a gate opens again.
 @Suite struct GateModelTests {
@@ -38,14 +37,14 @@ import Testing
                 verdicts[Int(random.next() % UInt64(verdicts.count))],
                 retryAfter: random.next() % 10 == 0 ? .seconds(Int(random.next() % 3600)) : nil,
                 now,
-                random: random.fraction()
+                random: .random(in: 0..<1, using: &random)
             )
         }
 
         /// Everything comes back, and from now on everything is stored.
         mutating func recover() -> Bool {
             while let pass = flying.popLast() {
-                _ = gate.leave(pass, .none, now, random: random.fraction())
+                _ = gate.leave(pass, .none, now, random: .random(in: 0..<1, using: &random))
             }
             for _ in 1...200 {
                 guard let next = gate.nextOpening else { return false }

@@ -252,5 +252,5 @@ extension DestinationTest.Verdict {
             case .other: judgement.action == .acknowledge ? .accepted : .undecided
             case .network, .notSLS, .server, .clock, .request, .queue, .write: .undecided
             }
-        }
+    }
 }

@@ -129,7 +129,8 @@ struct Pace {
         let gap = probe.map { 1 / $0.rate } ?? units / rate
         let start = max(next, now + (.zero - Self.slack))
         // When the pace ends, the next request waits for nothing.
-        next = min(start + Self.duration(gap), now + Self.longestWait, lastRefusal + Self.engagedFor)
+        let latest = min(now + Self.longestWait, lastRefusal + Self.engagedFor)
+        next = min(start + Self.duration(gap), latest)
         return Ticket(epoch: epoch, sent: now, rate: probe == nil ? rate : probe?.takenRate)
     }
 

@@ -3,11 +3,13 @@ import System
 
 /// Plain TCP on this machine, for servers that a test writes itself.
 enum LoopbackSocket {
-    static func listening() throws -> (descriptor: CInt, port: Int) {
+    static func listening(port: Int = 0) throws -> (descriptor: CInt, port: Int) {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var yes: CInt = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, 4)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        var port = 0
-        let result = withAddress(port: 0) { address in
+        var port = port
+        let result = withAddress(port: port) { address in
             guard bind(descriptor, address, length) == 0, listen(descriptor, 64) == 0 else {
                 return -1 as CInt
             }

@@ -71,26 +71,7 @@ final class ScriptedServer: Sendable {
     ) throws {
         self.answer = answer
         requests = SharedValue([])
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        self.listener = listener
-        var yes: CInt = 1
-        setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, 4)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let bound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                let result = bind(listener, address, length)
-                getsockname(listener, address, &length)
-                return result
-            }
-        }
-        guard bound == 0, listen(listener, 64) == 0 else {
-            throw SystemError(call: "bind", code: errno)
-        }
-        self.port = Int(in_port_t(bigEndian: address.sin_port))
+        (listener, self.port) = try LoopbackSocket.listening(port: port)
         let acceptor = try Worker("test-accept") { [self] in acceptAll() }
         workers.withLock { $0.append(acceptor) }
     }
@@ -135,15 +116,7 @@ final class ScriptedServer: Sendable {
             }
             switch answer(request, number) {
             case .text(let text):
-                let bytes = Array(text.utf8)
-                var sent = 0
-                while sent < bytes.count {
-                    let count = bytes[sent...].withUnsafeBytes {
-                        send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-                    }
-                    guard count > 0 else { return }
-                    sent += count
-                }
+                guard LoopbackSocket.send(text.utf8, to: descriptor) else { return }
             case .hangUp:
                 shutdown(descriptor, Int32(SHUT_RDWR))
                 return
