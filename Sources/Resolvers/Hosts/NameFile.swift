@@ -62,3 +62,90 @@ struct NameFile: Sendable {
         )
     }
 }
+
+/// Answers that are kept beyond this process, or beyond the use of their hosts. For the resolvers'
+/// thread only.
+final class KeptAnswers {
+    private let file: NameFile?
+    private let journal: Journal
+    /// Of the last run, and of hosts that nobody uses any more.
+    private var kept: [HostEntry.Key: NameFile.Kept] = [:]
+    private var hasFile = false
+    private var isSaving = false
+    private var hasFailed = false
+    /// When the answers are to be saved.
+    private(set) var due: Moment?
+
+    private static let saveInterval: Duration = .seconds(30)
+
+    init(_ file: NameFile?, _ journal: Journal) {
+        self.file = file
+        self.journal = journal
+        let last = file?.load()
+        hasFile = last != nil
+        for entry in last ?? [] {
+            kept[HostEntry.Key(host: entry.host, resolvers: entry.resolvers)] = entry
+        }
+    }
+
+    func take(_ key: HostEntry.Key) -> NameFile.Kept? { kept.removeValue(forKey: key) }
+
+    func keep(_ entry: HostEntry, hostsMax: Int) {
+        if kept.count < hostsMax { kept[entry.key] = entry.kept(.now, .now) }
+    }
+
+    func changed(_ now: Moment) { due = due ?? now + Self.saveInterval }
+
+    /// Saves on a thread of its own, because a disk may hang.
+    func save(
+        _ entries: some Collection<HostEntry>,
+        _ settings: NameSettings,
+        whenDone: @escaping @Sendable (SystemError?) -> Void
+    ) {
+        due = nil
+        guard !isSaving, let file, let answers = answers(entries, settings) else { return }
+        let worker = try? Worker("names-file") {
+            do throws(SystemError) {
+                try file.save(answers)
+                whenDone(nil)
+            } catch {
+                whenDone(error)
+            }
+        }
+        isSaving = worker != nil
+        worker?.leave()
+    }
+
+    /// Operators are told once that the answers cannot be saved.
+    func saved(_ error: SystemError?) {
+        isSaving = false
+        guard let error, let file, !hasFailed else { return }
+        hasFailed = true
+        journal.warning(
+            "addresses of hosts cannot be kept for the next start",
+            ["path": file.path, "reason": error, "remedy": "check the disk"]
+        )
+    }
+
+    /// Another save that hangs must not hold the end.
+    func saveAtEnd(_ entries: some Collection<HostEntry>, _ settings: NameSettings) {
+        guard !isSaving, let answers = answers(entries, settings) else { return }
+        try? file?.save(answers)
+    }
+
+    /// nil: there are none, and no file.
+    private func answers(
+        _ entries: some Collection<HostEntry>,
+        _ settings: NameSettings
+    ) -> [NameFile.Kept]? {
+        let (now, wall) = (Moment.now, WallTime.now)
+        var all = Array(kept.values)
+        all += entries.compactMap { $0.kept(now, wall) }
+        all.removeAll { $0.expires + settings.maxStale < wall }
+        // A gateway without resolvers has no such file.
+        guard !all.isEmpty || hasFile else { return nil }
+        hasFile = true
+        all.sort { $0.expires > $1.expires }
+        return Array(all.prefix(settings.maxHosts))
+    }
+}

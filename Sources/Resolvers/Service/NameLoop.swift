@@ -43,41 +43,25 @@ final class NameLoop {
         let whenDone: ([IPAddress]?) -> Void
     }
 
-    /// A name that waits for a resolver's query in this turn.
-    private struct Wish {
-        let host: String
-        let isUrgent: Bool
-        let whenDone: (Flight.Outcome) -> Void
-    }
-
     private let loop: TransferLoop
     private let mailbox: Mailbox<Message>
     private let parts: Parts
     private let shown: Locked<NameReport>
     private var settings: NameSettings
-    private var resolvers: [String: Resolver] = [:]
+    private let resolvers: ResolverPool
+    private let kept: KeptAnswers
     private var entries: [HostEntry.Key: HostEntry] = [:]
     private var flights: [ObjectIdentifier: Flight] = [:]
     private var races: [AddressRace] = []
-    private var queries: [ObjectIdentifier: ServerQuery] = [:]
-    private var lists: [String: Transfer] = [:]
-    private var wishes: [String: [Wish]] = [:]
     private let system = SystemLookup()
     /// Lookups of the system, with their deadlines.
     private var lookups: [Int: SystemQuery] = [:]
     private var lookupCount = 0
-    private var notices = NameNotices()
-    /// Of the last run, and of hosts that nobody uses any more.
-    private var kept: [HostEntry.Key: NameFile.Kept] = [:]
-    private var hasFile = false
-    private var isSaving = false
     private var hasNews = false
-    private var nextSave: Moment?
     private var networkChanges = NetworkChanges()
     private var isStopping = false
 
     private static let longestSleep: Duration = .seconds(60)
-    private static let saveInterval: Duration = .seconds(30)
     private static let lookupPatience: Duration = .seconds(2)
 
     init(
@@ -92,22 +76,19 @@ final class NameLoop {
         self.settings = settings
         self.parts = parts
         self.shown = shown
+        resolvers = ResolverPool(loop, parts, settings.timeout)
+        kept = KeptAnswers(parts.file, parts.journal)
     }
 
     func run() {
-        let last = parts.file?.load()
-        hasFile = last != nil
-        for entry in last ?? [] {
-            kept[HostEntry.Key(host: entry.host, resolvers: entry.resolvers)] = entry
-        }
         use(settings, .now)
         while true {
             takeMessages()
             if isStopping { break }
             let now = Moment.now
             turn(now)
-            hasNews = loop.perform() > 0 || hasNews
-            if hasNews {
+            let hasEnded = loop.perform() > 0
+            if resolvers.takeNews() || hasEnded || hasNews {
                 publish(now)
                 hasNews = false
             } else {
@@ -119,17 +100,14 @@ final class NameLoop {
             }
         }
         cancelAll()
-        // Another save that hangs must not hold the end.
-        if !isSaving, let kept = answersToKeep { try? parts.file?.save(kept) }
+        kept.saveAtEnd(entries.values, settings)
     }
 
     /// What is under way refers to this object and keeps it, unless it is let go.
     private func cancelAll() {
-        for query in queries.values { query.cancel(loop) }
+        resolvers.cancelAll()
         for race in races { race.cancel(loop) }
-        for transfer in lists.values { loop.cancel(transfer) }
-        (queries, races, lists) = ([:], [], [:])
-        (flights, wishes, lookups) = ([:], [:], [:])
+        (races, flights, lookups) = ([], [:], [:])
     }
 
     private func takeMessages() {
@@ -145,7 +123,7 @@ final class NameLoop {
             case .wanted(let addresses, let isUrgent):
                 entries[key(of: addresses)]?.want(isUrgent: isUrgent, now)
             case .refresh(let host):
-                for resolver in resolvers.values { resolver.open(now) }
+                for resolver in resolvers.all { resolver.open(now) }
                 for entry in entries.values where host.map({ $0 == entry.key.host }) ?? true {
                     entry.wantNow()
                 }
@@ -153,10 +131,7 @@ final class NameLoop {
             case .inquire(let question): inquire(question, now)
             case .looked(let number, let addresses): looked(number, addresses, now)
             case .saved(let error):
-                isSaving = false
-                if let error, let file = parts.file {
-                    notices.notSaved(file.path, error, parts.journal)
-                }
+                kept.saved(error)
             case .stop: isStopping = true
             }
         }
@@ -172,7 +147,7 @@ final class NameLoop {
         let key = key(of: addresses)
         if let entry = entries[key] { return entry }
         let new = HostEntry(key)
-        if let kept = kept.removeValue(forKey: key) {
+        if let kept = kept.take(key) {
             let remaining = kept.expires - .now
             let expires = now + min(remaining, settings.ttlMax)
             new.recall(
@@ -196,20 +171,13 @@ final class NameLoop {
         entry.remove(addresses)
         guard entry.doors.isEmpty else { return }
         entries[key] = nil
-        if kept.count < settings.maxHosts { kept[key] = entry.kept(.now, .now) }
+        kept.keep(entry, hostsMax: settings.maxHosts)
     }
 
     private func use(_ new: NameSettings, _ now: Moment) {
-        var next: [String: Resolver] = [:]
-        for (name, resolver) in new.resolvers {
-            if let running = resolvers[name], running.settings == resolver {
-                next[name] = running
-            } else if let dialect = resolver.dialect {
-                next[name] = Resolver(name, resolver, dialect, now)
-            }
-        }
+        resolvers.use(new, now)
         let isChanged = new.resolvers != settings.resolvers
-        (resolvers, settings) = (next, new)
+        settings = new
         if isChanged { for entry in entries.values { entry.wantNow() } }
     }
 
@@ -219,7 +187,7 @@ final class NameLoop {
         let network = parts.network
         if networkChanges.takeDue(now, differs: { network?.takeDifference() ?? true }) {
             // Servers that were silent may be in reach now.
-            for resolver in resolvers.values { resolver.forgetFailures() }
+            for resolver in resolvers.all { resolver.forgetFailures() }
             for entry in entries.values { entry.wantNow() }
         }
         for (number, lookup) in lookups where lookup.deadline.map({ $0 <= now }) ?? false {
@@ -232,11 +200,13 @@ final class NameLoop {
             flights[ObjectIdentifier(entry)] = Flight(entry, patience: settings.patience, now)
         }
         for flight in flights.values { advance(flight, now) }
-        sendWishes()
+        resolvers.advance(now)
         for race in races { race.advance(now, loop) }
         races.removeAll(where: \.isOver)
-        for resolver in resolvers.values { askForList(resolver, now) }
-        if let due = nextSave, due <= now { save() }
+        if let due = kept.due, due <= now {
+            let mailbox = mailbox
+            kept.save(entries.values, settings) { mailbox.post(.saved($0)) }
+        }
     }
 
     private func advance(_ flight: Flight, _ now: Moment) {
@@ -266,7 +236,7 @@ final class NameLoop {
         let answer = HostEntry.Answer(found.answer, from: found.resolver, settings, now)
         entry.answered(answer, now)
         if before != answer.addresses { race(answer, entry.doors, now) }
-        nextSave = nextSave ?? now + Self.saveInterval
+        kept.changed(now)
         hasNews = true
     }
 
@@ -292,8 +262,7 @@ final class NameLoop {
         whenDone: @escaping (Flight.Outcome) -> Void
     ) {
         if resolvers[name] != nil {
-            let wish = Wish(host: host, isUrgent: isUrgent, whenDone: whenDone)
-            wishes[name, default: []].append(wish)
+            resolvers.ask(name, host, isUrgent: isUrgent, whenDone: whenDone)
         } else if name == NameSettings.system {
             look(host) { addresses in
                 whenDone(addresses.map { .addresses(HostAnswer($0)) } ?? .failed)
@@ -325,70 +294,6 @@ final class NameLoop {
         guard let addresses else { return }
         for entry in entries.values where entry.key.host == query.host && entry.answer == nil {
             take((HostAnswer(addresses), NameSettings.system), for: entry)
-        }
-    }
-
-    /// Hosts that want the same resolver in one turn share its queries.
-    private func sendWishes() {
-        while let (name, waiting) = wishes.popFirst() {
-            guard let resolver = resolvers[name] else {
-                for wish in waiting { wish.whenDone(.failed) }
-                continue
-            }
-            var rest = waiting[...]
-            while !rest.isEmpty {
-                let batch = Array(rest.prefix(resolver.dialect.namesMax))
-                rest = rest.dropFirst(batch.count)
-                send(batch, to: resolver)
-            }
-        }
-    }
-
-    private func send(_ batch: [Wish], to resolver: Resolver) {
-        var names: [String] = []
-        for wish in batch where !names.contains(wish.host) { names.append(wish.host) }
-        var key: ObjectIdentifier?
-        let query = ServerQuery(
-            resolver,
-            names,
-            isUrgent: batch.contains(where: \.isUrgent),
-            timeout: settings.timeout,
-            now: parts.now
-        ) { [self] result in
-            if let key { queries[key] = nil }
-            hasNews = true
-            notices.note(resolver, result, parts.journal)
-            for wish in batch { wish.whenDone(Self.outcome(of: wish.host, result)) }
-        }
-        key = ObjectIdentifier(query)
-        queries[ObjectIdentifier(query)] = query
-        query.start(loop)
-    }
-
-    private static func outcome(of host: String, _ result: ServerQuery.Result) -> Flight.Outcome {
-        guard case .success(let answers) = result else { return .failed }
-        guard let answer = answers[host] else { return .failed }
-        return answer.addresses.isEmpty ? .negative(answer.timeToLive) : .addresses(answer)
-    }
-
-    private func askForList(_ resolver: Resolver, _ now: Moment) {
-        guard lists[resolver.name] == nil, let server = resolver.takeListServer(now),
-            let query = resolver.dialect.listQuery(at: resolver.time(parts.now()))
-        else { return }
-        let transfer = Transfer(server: server, resolver.settings, settings.timeout)
-        transfer.prepare(
-            TransferRequest(query, at: server, timeout: settings.timeout, bodyBytesMax: 64 << 10)
-        )
-        lists[resolver.name] = transfer
-        loop.start(transfer) { [self] _, outcome in
-            lists[resolver.name] = nil
-            hasNews = true
-            do throws(QueryFailure) {
-                let answer = try ServerAnswer(outcome, at: server)
-                resolver.listed(try resolver.dialect.list(in: answer), .now)
-            } catch {
-                resolver.listFailed(.now)
-            }
         }
     }
 
@@ -425,49 +330,18 @@ final class NameLoop {
     // MARK: - What is shown and kept
 
     private func sleep(from now: Moment) -> Duration {
-        var times: [Moment?] = [nextSave, networkChanges.due]
+        var times: [Moment?] = [kept.due, networkChanges.due, resolvers.nextList]
         times += entries.values.map { $0.nextChange(now) }
         times += flights.values.map(\.nextStart)
         times += races.map { $0.isWaiting ? $0.nextStart : nil }
-        times += resolvers.values.map { lists[$0.name] == nil ? $0.listDue : nil }
         times += lookups.values.map(\.deadline)
         guard let next = times.compactMap(\.self).min() else { return Self.longestSleep }
         return min(Self.longestSleep, max(.zero, next - now))
     }
 
-    /// On a thread of its own, because a disk may hang.
-    private func save() {
-        nextSave = nil
-        guard !isSaving, let file = parts.file, let kept = answersToKeep else { return }
-        let mailbox = mailbox
-        let worker = try? Worker("names-file") {
-            do throws(SystemError) {
-                try file.save(kept)
-                mailbox.post(.saved(nil))
-            } catch {
-                mailbox.post(.saved(error))
-            }
-        }
-        isSaving = worker != nil
-        worker?.leave()
-    }
-
-    /// nil: there are none, and no file.
-    private var answersToKeep: [NameFile.Kept]? {
-        let (now, wall) = (Moment.now, WallTime.now)
-        var all = Array(kept.values)
-        all += entries.values.compactMap { $0.kept(now, wall) }
-        all.removeAll { $0.expires + settings.maxStale < wall }
-        // A gateway without resolvers has no such file.
-        guard !all.isEmpty || hasFile else { return nil }
-        hasFile = true
-        all.sort { $0.expires > $1.expires }
-        return Array(all.prefix(settings.maxHosts))
-    }
-
     private func publish(_ now: Moment) {
         var report = NameReport()
-        report.resolvers = resolvers.values.sorted { $0.name < $1.name }.map { $0.status(now) }
+        report.resolvers = resolvers.all.sorted { $0.name < $1.name }.map { $0.status(now) }
         report.hosts = entries.values.sorted { $0.key.host < $1.key.host }.flatMap { entry in
             entry.doors.map { entry.status(of: $0, now) }
         }
@@ -483,5 +357,30 @@ extension HostAnswer {
             v4: FamilyAnswer(addresses.filter(\.isV4), timeToLive: time),
             v6: FamilyAnswer(addresses.filter { !$0.isV4 }, timeToLive: time)
         )
+    }
+}
+
+/// When hosts are asked for again after the machine's network has changed: a second after the first
+/// change, because addresses and routes come one by one, and at most once a minute, however often
+/// an interface comes and goes.
+struct NetworkChanges {
+    static let settleTime: Duration = .seconds(1)
+    static let intervalMin: Duration = .seconds(60)
+
+    private(set) var due: Moment?
+    private var last: Moment?
+
+    mutating func changed(at now: Moment) {
+        guard due == nil else { return }
+        due = max(now + Self.settleTime, last.map { $0 + Self.intervalMin } ?? now)
+    }
+
+    /// What makes no difference to the network delays nothing that does.
+    mutating func takeDue(_ now: Moment, differs: () -> Bool = { true }) -> Bool {
+        guard let due, due <= now else { return false }
+        self.due = nil
+        guard differs() else { return false }
+        last = now
+        return true
     }
 }
