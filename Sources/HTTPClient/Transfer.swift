@@ -53,7 +53,6 @@ package final class Transfer {
         return Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
     }
 
-    /// Prepares the handle to send the request.
     package func prepare(_ request: TransferRequest) {
         precondition(whenDone == nil, "a transfer carries one request at a time")
         response = ReceivedResponse(request.response)
@@ -84,7 +83,6 @@ package final class Transfer {
         number(CURLOPT_QUICK_EXIT, 1)
     }
 
-    /// The outcome of the request.
     func outcome(_ result: CURLcode) -> TransferOutcome {
         let head = TransferResponse.Head(
             status: information(CURLINFO_RESPONSE_CODE),

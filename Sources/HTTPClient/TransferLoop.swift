@@ -37,7 +37,7 @@ package final class TransferLoop: @unchecked Sendable {
 
     deinit { curl_multi_cleanup(handle) }
 
-    /// Ends the current wait, or else the next one at once.
+    /// Ends the current wait, or else the next one.
     package func wake() {
         curl_multi_wakeup(handle)
     }

@@ -27,10 +27,10 @@ package struct TransferRoute: Sendable, Equatable {
     /// From the start to the end of the TCP handshake; nil if the connection was there already, or
     /// never was.
     package let connectTime: Duration?
-    /// The connection, TLS included, was there when the transfer ended.
+    /// With TLS, when the transfer ended.
     package let isConnected: Bool
 
-    /// The request tried to make a connection. Most use one that is there already.
+    /// Most requests use a connection that is there already.
     package var triedToConnect: Bool { connectTime != nil || !isConnected }
 
     /// No connection was ever tried.

@@ -5,9 +5,7 @@ package import System
 package enum Compression: String, Sendable, CaseIterable {
     /// A raw LZ4 block.
     case lz4
-    /// A zlib stream.
     case deflate
-    /// A zstd frame.
     case zstd
     case none
 }
@@ -18,8 +16,8 @@ package struct PutLogsRequest: Sendable {
     package enum Route: Sendable, Equatable {
         /// SLS chooses.
         case balanced
-        /// The shard that owns this point of the MD5 range (32 lower-case hex digits). With a
-        /// sequence number, SLS stores the request only once, however often it is repeated.
+        /// The shard that owns this point of the MD5 range (32 hex digits). With a sequence number,
+        /// SLS stores the request only once.
         case hash(key: String, sequence: Int64? = nil)
     }
 

@@ -24,14 +24,13 @@ package final class CredentialKeeper: Sendable {
         timekeeper.withLock { $0 = worker }
     }
 
-    /// Sets the listener for changed credentials. It is called with their names on the thread that
-    /// changed them, and must not stop the keeper or replace its sources.
+    /// Sets the listener for changed credentials. It is called on the thread that changed them, and
+    /// must not stop the keeper or replace its sources.
     package func whenChanged(_ body: @escaping @Sendable ([String]) -> Void) {
         listeners.withLock { $0.changed = body }
     }
 
-    /// Sets the listener for failing sources, called on the source's thread. It is not called again
-    /// while the reason stays the same.
+    /// Sets the listener for failing sources. It is not called again while the reason stays.
     package func whenFailing(_ body: @escaping @Sendable (String, SourceProblem) -> Void) {
         listeners.withLock { $0.failing = body }
     }
@@ -117,8 +116,7 @@ package final class CredentialKeeper: Sendable {
         if isOther { tell([name]) }
     }
 
-    /// Restores a credential that was pushed before a restart, now or when its name is configured
-    /// again.
+    /// Restores a credential pushed before a restart, now or when its name is configured.
     package func restore(_ name: String, _ pushed: PushedCredential) throws(PushRefusal) {
         let now = context.clock.now()
         try table.withLock { table throws(PushRefusal) in try table.restore(name, pushed, now) }
@@ -138,8 +136,7 @@ package final class CredentialKeeper: Sendable {
         forget(name) { _ in true }
     }
 
-    /// The same, if the credential is one that was stored. One that was pushed a moment ago is not
-    /// yet.
+    /// Forgets a credential that was stored. One that was pushed a moment ago is not yet.
     package func forgetStored(_ name: String) -> Bool {
         forget(name) { $0.storedNames.contains(name) }
     }

@@ -1,8 +1,7 @@
 import SLS
 import System
 
-/// All credentials by name: from the sources, pushed ones, and failures. A value without clock or
-/// threads.
+/// All credentials by name, and failures of their sources. A value without clock or threads.
 struct CredentialTable {
     struct Entry {
         var source: CredentialSource
@@ -29,8 +28,7 @@ struct CredentialTable {
     }
 
     private(set) var entries: [String: Entry] = [:]
-    /// Pushed credentials of names without a source. They return with their name, as they would
-    /// after a restart.
+    /// Pushed credentials of names without a source; they return with their name.
     private var absent: [String: Entry] = [:]
 
     mutating func set(_ entry: Entry, _ name: String) {

@@ -83,7 +83,6 @@ struct DestinationEndpoints {
         }
     }
 
-    /// True when the destination has this endpoint.
     func leads(to endpoint: EndpointState) -> Bool { place(of: endpoint) != nil }
 
     private func place(of endpoint: EndpointState) -> Int? {

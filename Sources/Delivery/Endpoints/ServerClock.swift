@@ -150,7 +150,6 @@ struct DestinationClock {
         self.assumed = assumed
     }
 
-    /// The host's time.
     var now: WallTime { host() }
 
     /// SLS's time at an endpoint when the host's is `host`.

@@ -86,8 +86,7 @@ struct Judgement: Equatable {
 
     /// Everything is refused: no single log is at fault, but something that all of them pass.
     var blamingLogstore: Judgement {
-        var judgement = self
-        judgement.action = .suspect
+        var judgement = with(.suspect)
         judgement.remedy =
             "everything that is sent to this logstore is refused, so no log is given up for now: look for a proxy "
             + "that changes requests, and at the applications and clocks of the devices; if the logs are bad "
@@ -95,27 +94,23 @@ struct Judgement: Equatable {
         return judgement
     }
 
-    /// Only the logstore is refused, not the credential.
-    var limitedToLogstore: Judgement {
+    private func with(_ action: Action) -> Judgement {
         var judgement = self
-        judgement.action = .pause(.logstore)
+        judgement.action = action
         return judgement
     }
 
+    /// Only the logstore is refused, not the credential.
+    var limitedToLogstore: Judgement { with(.pause(.logstore)) }
+
     /// The destination's own time did not help, so another signature would not either.
     var withoutResigning: Judgement {
-        guard action == .resign else { return self }
-        var judgement = self
-        judgement.action = .pause(.endpoint)
-        return judgement
+        action == .resign ? with(.pause(.endpoint)) : self
     }
 
     /// The host has another address: nothing is known about the endpoint before all have failed.
     var atAnotherAddress: Judgement {
-        guard case .again = action, status == nil else { return self }
-        var judgement = self
-        judgement.action = .readdress
-        return judgement
+        if case .again = action, status == nil { with(.readdress) } else { self }
     }
 
     /// The host's clock is so wrong (SLS's minus the host's) that SLS refuses logs with its time:
@@ -124,8 +119,7 @@ struct Judgement: Equatable {
         guard action == .split || action == .suspect, traits.contains(.mayBeOfTime) else {
             return self
         }
-        var judgement = self
-        judgement.action = .suspect
+        var judgement = with(.suspect)
         judgement.kind = .clock
         judgement.remedy = DeliveryFailure.remedy(forClock: offset)
         return judgement

@@ -35,7 +35,6 @@ final class OutletRegistry {
 
     subscript(logstore: String) -> DeliveryOutlet? { outlets[logstore] }
 
-    /// Outlets that have a turn.
     var turnCount: Int { turns.count }
     var hasTurns: Bool { turns.count > 0 }
     /// When the first outlet wakes that waits for a time.
@@ -144,7 +143,6 @@ final class OutletRegistry {
         for outlet in outlets.values { markDirty(outlet) }
     }
 
-    /// Visits dirty outlets, `visitsMax` of them at most.
     func visitDirty(_ visit: (DeliveryOutlet) -> Void) {
         let end = min(dirty.count, visited + Self.visitsMax)
         while visited < end {

@@ -83,7 +83,6 @@ protocol Carrier: AnyObject {
 /// What an output makes of a packet.
 enum CarrierWork {
     case request(TransferRequest)
-    /// Whole lines.
     case lines([UInt8])
 }
 

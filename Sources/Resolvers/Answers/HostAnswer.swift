@@ -61,8 +61,8 @@ package struct FamilyAnswer: Equatable, Sendable {
     }
 }
 
-/// Tells addresses that a public resolver has a reason to answer from those that lead into this
-/// network, or nowhere: a poisoned answer must not turn the gateway against what stands beside it.
+/// Addresses that a public resolver has a reason to answer, not those of this network: a poisoned
+/// answer must not turn the gateway against what stands beside it.
 package enum PublicAddresses {
     /// The special-purpose IPv4 addresses of IANA's registry, and multicast. The metadata service
     /// of Alibaba Cloud's machines is in 100.64.0.0/10.
@@ -72,8 +72,8 @@ package enum PublicAddresses {
         "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3",
     ])
 
-    /// IANA has assigned only this range to the internet. Outside it are all addresses of this
-    /// machine and network, and those of NAT64 with an IPv4 address in them.
+    /// IANA has assigned only this range to the internet. Outside are those of this network, and of
+    /// NAT64.
     private static let globalV6 = ranges(["2000::/3"])
 
     /// Exceptions in that range: protocols (Teredo, with an IPv4 address, among them), 6to4, and

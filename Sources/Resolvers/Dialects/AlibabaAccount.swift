@@ -35,8 +35,7 @@ package struct AlibabaAccount: Sendable, Equatable {
 
     var bootstrap: [ResolverServer] { servers.isEmpty ? region.servers : servers }
 
-    /// `/ss`, in which both versions are the same. The server chooses the list by the sender's
-    /// address.
+    /// `/ss`, the same in both versions. The server chooses the list by the sender's address.
     func listQuery(at time: WallTime, nonce: String) -> ServerRequest {
         var query: [(String, String)] = [("region", "global")]
         if let secret {
@@ -106,8 +105,7 @@ package enum AlibabaRegion: String, Sendable, CaseIterable {
 
 /// What all of Alibaba's HTTPDNS answers have in common.
 enum AlibabaAnswers {
-    /// An object, or the failure that it tells. `successCode` is what version 2 calls one that is
-    /// none.
+    /// An object, or the failure that it tells. `successCode` is no failure in version 2.
     static func object(
         _ answer: ServerAnswer,
         successCode: String? = nil
@@ -151,8 +149,7 @@ enum AlibabaAnswers {
         }
     }
 
-    /// Addresses in an array; throws if one of them is none, because then nothing in the answer can
-    /// be trusted.
+    /// Addresses in an array. If one of them is none, nothing in the answer can be trusted.
     static func addresses(
         _ value: JSONValue?,
         of family: Family? = nil
@@ -186,7 +183,6 @@ enum AlibabaAnswers {
 }
 
 extension ResolverServer {
-    /// Another server of the same service.
     func moved(to address: IPAddress) -> ResolverServer {
         let isNamed = isEncrypted && (self.address != nil || IPAddress(name) == nil)
         return ResolverServer(

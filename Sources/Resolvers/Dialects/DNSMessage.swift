@@ -11,8 +11,7 @@ package enum DNSMessage {
         static let soa: UInt16 = 6
     }
 
-    /// A query with the id 0, which caches on the way can recognise (RFC 8484 section 4.1). nil if
-    /// the name is none.
+    /// A query with the id 0, which caches recognise (RFC 8484 section 4.1).
     package static func query(_ name: String, _ type: RecordType) -> [UInt8]? {
         guard let wire = encoded(name) else { return nil }
         return [0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0] + wire + [0, UInt8(type.rawValue), 0, 1]
@@ -29,8 +28,7 @@ package enum DNSMessage {
         return wire + [0]
     }
 
-    /// The addresses that a message answers for the name, with the least TTL of the records that
-    /// lead to them. Throws if the message is no answer to this query.
+    /// The addresses for the name, with the least TTL of the records that lead to them.
     package static func answer(
         in message: [UInt8],
         to name: String,
@@ -98,8 +96,7 @@ package enum DNSMessage {
 }
 
 extension DNSMessage {
-    /// Reads a message from front to back. Nothing that it holds can lead outside of it, or in
-    /// circles.
+    /// Reads from front to back. Nothing in a message can lead outside of it, or in circles.
     private struct Reader {
         struct Record {
             let name: String?
@@ -134,8 +131,7 @@ extension DNSMessage {
 
         func name(at place: Int) -> String? { readName(at: place)?.name }
 
-        /// Returns the name, and the place behind its part here. A pointer must lead towards the
-        /// front.
+        /// Returns the name, and the place behind it. A pointer must lead towards the front.
         private func readName(at start: Int) -> (name: String, end: Int)? {
             var labels: [String] = []
             var (place, end, length) = (start, Int?.none, 0)

@@ -2,7 +2,6 @@ package import Crypto
 package import Net
 package import System
 
-/// An account of Tencent's HTTPDNS.
 package struct TencentAccount: Sendable, Equatable {
     /// What proves the account, and hides the names.
     package enum Access: Sendable, Equatable {
@@ -100,8 +99,7 @@ package struct Tencent: ResolverDialect {
         }
     }
 
-    /// The first bytes of the text, filled up as the SDKs do: with zero bytes for DES, with the
-    /// digit 0 for AES.
+    /// Filled up as the SDKs do: with zero bytes for DES, with the digit 0 for AES.
     private static func withKey<Result>(
         _ secret: Secret,
         _ cipher: BlockCipher,

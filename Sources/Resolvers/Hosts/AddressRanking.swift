@@ -1,8 +1,7 @@
 import Net
 import System
 
-/// The order in which a host's addresses are tried: the fastest first, those that failed a moment
-/// ago last.
+/// The order of a host's addresses: the fastest first, those that failed a moment ago last.
 struct AddressRanking {
     private struct Record {
         var connectTime: Duration?

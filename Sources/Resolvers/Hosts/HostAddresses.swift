@@ -3,8 +3,8 @@ package import Net
 import Synchronization
 package import System
 
-/// The addresses of a host and port as senders read them. The resolvers' thread writes them; a
-/// sender reads without a lock, and tells what became of its connections.
+/// The addresses of a host and port. The resolvers' thread writes them; senders read without a
+/// lock, and tell what became of their connections.
 package final class HostAddresses: Sendable {
     /// What a sender does now.
     package enum View: Sendable {
@@ -148,8 +148,7 @@ package final class HostAddresses: Sendable {
         change { $0.ranking.connected(address, in: time) }
     }
 
-    /// No connection to the address could be made. Returns true if there is another that did not
-    /// fail a moment ago.
+    /// No connection could be made. Returns true if another address did not fail a moment ago.
     package func failed(to address: IPAddress, _ now: Moment = .now) -> Bool {
         let hasAnother = change { state in
             state.ranking.failed(address, now)

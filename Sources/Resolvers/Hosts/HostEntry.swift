@@ -1,8 +1,8 @@
 import Net
 import System
 
-/// A host in the cache: the last answer, and when the next one is due. It knows no sockets. For the
-/// resolvers' thread only.
+/// A host in the cache: the last answer, and when the next one is due. For the resolvers' thread
+/// only.
 final class HostEntry {
     struct Key: Hashable {
         let host: String
@@ -86,8 +86,7 @@ final class HostEntry {
         return (times + doors.map { $0.nextRecovery(after: now) }).compactMap(\.self).min()
     }
 
-    /// Somebody uses an old answer or has none. An urgent wish says that none of the addresses
-    /// works.
+    /// Somebody uses an old answer or has none. Urgent: no address works.
     func want(isUrgent: Bool, _ now: Moment) {
         // The answer came after the wish.
         if !isUrgent, let answer, answer.expires > now { return }

@@ -1,8 +1,7 @@
 import Net
 import System
 
-/// A configured resolver at work: its servers, when it may be asked, and what came of it. For the
-/// resolvers' thread only.
+/// A configured resolver at work. For the resolvers' thread only.
 final class Resolver {
     let name: String
     let settings: ResolverSettings
@@ -131,8 +130,8 @@ final class Resolver {
         listDue = min(due, soonest)
     }
 
-    /// The server to ask for the list, if that is due. While all of them rest, those to begin with
-    /// take turns. A closed resolver asks later.
+    /// The server to ask for the list, if that is due. While all rest, the first servers take
+    /// turns.
     func takeListServer(_ now: Moment) -> ResolverServer? {
         guard let due = listDue, due <= now else { return nil }
         listDue = now + Self.listRetry

@@ -77,8 +77,8 @@ package final class NameService: Sendable {
         worker.join()
     }
 
-    /// The addresses of a host, the same for all who ask. `resolvers` are asked in order, and at
-    /// last the system. A host beyond the cache's bound is connected to by its name.
+    /// `resolvers` are asked in order, then the system. A host beyond the cache's bound is
+    /// connected to by its name.
     package func addresses(of host: String, port: Int, by rules: ResolverRules) -> HostUse {
         let name = HostName.canonical(host)
         let resolvers = rules.resolvers(of: name)
@@ -97,8 +97,7 @@ package final class NameService: Sendable {
             known.hosts[key, default: Known.Entry(addresses: addresses)].users += 1
             return (addresses, entry == nil)
         }
-        // A host that found no place has nothing to release. Otherwise it would release the place
-        // that a later caller finds under the same key.
+        // Nothing to release, or the place of a later caller with this key would be released.
         guard let isNew else { return HostUse(addresses) {} }
         if isNew { mailbox.post(.added(addresses)) }
         return HostUse(addresses) { [weak self] in self?.released(key) }
@@ -112,8 +111,7 @@ package final class NameService: Sendable {
         )
     }
 
-    /// Calls back, on any thread, when the addresses of a host have changed. The callback must not
-    /// wait.
+    /// Calls back, on any thread, when addresses have changed. The callback must not wait.
     package func listen(_ changed: @escaping @Sendable (HostAddresses) -> Void) {
         listener.withLock { $0 = Listener(changed: changed) }
     }
@@ -181,8 +179,7 @@ package final class HostUse: Sendable {
 }
 
 extension NameService {
-    /// For callers that have a thread of their own. While no resolver has answered they wait, but
-    /// not for ever.
+    /// For callers with a thread of their own: they wait for the first answer, within bounds.
     package var lookup: AddressLookup {
         AddressLookup { [weak self] host, port, resolvers in
             guard let self, HostName.isValid(host) else { return nil }
@@ -199,8 +196,7 @@ extension NameService {
     private static let lookupPatience: Duration = .seconds(3)
 }
 
-/// Hosts that were looked up stay in the cache from one request to the next, with what is known of
-/// their addresses.
+/// Keeps looked up hosts in the cache from one request to the next.
 private final class LookupUses: Sendable {
     /// The configuration has few.
     private static let usesMax = 64

@@ -145,17 +145,12 @@ struct SLSOutput: Output {
         ending: [UInt8]
     ) throws(Unsendable) -> (body: [UInt8], rawBytes: Int) {
         do throws(LZ4Error) {
-            switch target.compression {
-            case .lz4: return try stitched(blocks, ending)
-            case .deflate:
-                let raw = try decompressed(blocks, ending)
-                return (Deflate.compress(raw), raw.count)
-            case .zstd:
-                let raw = try decompressed(blocks, ending)
-                return (Zstd.compress(raw), raw.count)
-            case .none:
-                let raw = try decompressed(blocks, ending)
-                return (raw, raw.count)
+            if target.compression == .lz4 { return try stitched(blocks, ending) }
+            let raw = try decompressed(blocks, ending)
+            return switch target.compression {
+            case .deflate: (Deflate.compress(raw), raw.count)
+            case .zstd: (Zstd.compress(raw), raw.count)
+            case .lz4, .none: (raw, raw.count)
             }
         } catch {
             throw Unsendable(reason: "a row of the packet is damaged: \(error)", isDamage: true)
