@@ -29,7 +29,6 @@ import Testing
 
     @Test("Answers, retries and waits are counted with the packets they belong to")
     func counts() throws {
-        let source = try MemorySource()
         let server = try ScriptedServer { _, number in
             switch number {
             case 0: .answer(500, code: "InternalServerError", message: "later")
@@ -37,9 +36,9 @@ import Testing
             default: .stored
             }
         }
-        let rig = try Rig(source, server)
-        source.offer(1)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        let rig = try Rig(server)
+        rig.source.offer(1)
+        #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
         #expect(rig.status.answers == ["InternalServerError": 1, "other": 1, "OK": 1])
         #expect(rig.status.retries == 2)
@@ -48,12 +47,11 @@ import Testing
 
     @Test("A pause is counted by its cause, and a hold is a pause, too")
     func pauses() throws {
-        let source = try MemorySource()
         let refusal = ScriptedServer.Reply.answer(401, code: "SignatureNotMatch", message: "no")
-        let rig = try Rig(source, ScriptedServer { _, _ in refusal }) {
+        let rig = try Rig(ScriptedServer { _, _ in refusal }) {
             $0.retryWaits = Backoff(first: .seconds(600), longest: .seconds(600))
         }
-        source.offer(1)
+        rig.source.offer(1)
         #expect(rig.recorder.lines.wait { $0.contains { $0.contains("destination is paused") } })
         rig.forwarder.hold(["app"])
         rig.stop()
@@ -63,9 +61,8 @@ import Testing
 
     @Test("A destination without a credential is counted as paused for it")
     func withoutCredential() throws {
-        let source = try MemorySource()
-        let rig = try Rig(source, ScriptedServer(), credential: nil)
-        source.offer(1)
+        let rig = try Rig(ScriptedServer(), credential: nil)
+        rig.source.offer(1)
         #expect(rig.recorder.lines.wait { $0.contains { $0.contains("waits for its credential") } })
         rig.stop()
         #expect(rig.status.pauses == [.credential: 1])
@@ -123,13 +120,12 @@ import Testing
 
     @Test("A long token that SLS's message ends in is seen nowhere, not even its beginning")
     func echoed() throws {
-        let source = try MemorySource()
-        let rig = try Rig(source, Self.echo(), credential: Self.credential)
-        source.offer(1, logs: [Samples.log("a")])
-        #expect(source.state.wait { $0.dead.count == 1 })
+        let rig = try Rig(Self.echo(), credential: Self.credential)
+        rig.source.offer(1, logs: [Samples.log("a")])
+        #expect(rig.source.state.wait { $0.dead.count == 1 })
         rig.stop()
         let seen = [
-            "\(rig.recorder.lines.now)", "\(source.state.now.dead)", "\(rig.status)",
+            "\(rig.recorder.lines.now)", "\(rig.source.state.now.dead)", "\(rig.status)",
         ]
         for text in seen {
             #expect(!text.contains("sensitive"))

@@ -112,27 +112,26 @@ import Testing
 
     @Test("Ten logstores that are refused so hardly delay a good one")
     func tenRefused() throws {
-        let source = try MemorySource()
         let server = try ScriptedServer { request, _ in
             request.logstore == "good" ? .stored : Self.unknown
         }
-        let rig = try Rig(source, server) {
+        let rig = try Rig(server) {
             $0.retryWaits = Backoff(first: .milliseconds(10), longest: .seconds(60))
         }
         for number in 1...10 as ClosedRange<Int64> {
-            source.offer(number, logstore: "refused-\(number)")
+            rig.source.offer(number, logstore: "refused-\(number)")
         }
         // Each is tried once, most of them before the first answer. Then the longest wait doubles
         // from 10 ms on. The wait itself is drawn from none to the longest, so four seconds hold
         // nine more or some luckier draws, where a wait that does not grow would send 400.
         #expect(server.requests.wait(.seconds(30)) { $0.count >= 11 })
         #expect(!server.requests.wait(.seconds(4)) { $0.count > 40 })
-        source.offer(11, logstore: "good")
+        rig.source.offer(11, logstore: "good")
         // A logstore that was not refused waits for a second at most, and its packet is the next
         // one.
-        #expect(source.state.wait(.seconds(5)) { $0.acknowledged == [11] })
-        source.offer(12, logstore: "good")
-        #expect(source.state.wait(.seconds(5)) { $0.acknowledged == [11, 12] })
+        #expect(rig.source.state.wait(.seconds(5)) { $0.acknowledged == [11] })
+        rig.source.offer(12, logstore: "good")
+        #expect(rig.source.state.wait(.seconds(5)) { $0.acknowledged == [11, 12] })
         #expect(
             eventually {
                 rig.status.state == .running

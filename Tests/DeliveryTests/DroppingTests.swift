@@ -11,23 +11,21 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct DroppingTests {
     @Test("The second try waits for the gate that the first refusal has closed")
     func patience() throws {
-        let source = try MemorySource()
         let server = try ScriptedServer { _, _ in .answer(401, code: "Unauthorized") }
-        let rig = try Rig(source, server) {
+        let rig = try Rig(server) {
             $0.dropUnauthorized = true
             $0.retryWaits = PauseTests.patient
         }
-        source.offer(1)
+        rig.source.offer(1)
         #expect(rig.recorder.lines.wait { $0.contains { $0.contains("logstore is paused") } })
         // The wait is up to ten minutes.
         #expect(!server.requests.wait(.milliseconds(300)) { $0.count > 1 })
-        #expect(source.state.now.discarded.isEmpty)
+        #expect(rig.source.state.now.discarded.isEmpty)
         rig.stop()
     }
 
     @Test("A refusal of a credential that is not in use any more does not count")
     func rotated() throws {
-        let source = try MemorySource()
         let next = Locked(0)
         let holder = Locked<Locked<Credential?>?>(nil)
         let server = try ScriptedServer { request, _ in
@@ -41,21 +39,20 @@ import Testing
             holder.withLock { $0 }?.withLock { $0 = new }
             return .answer(401, code: "Unauthorized")
         }
-        let rig = try Rig(source, server) {
+        let rig = try Rig(server) {
             $0.dropUnauthorized = true
             $0.retryWaits = PauseTests.quick
         }
         holder.withLock { $0 = rig.credential }
-        source.offer(1)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        rig.source.offer(1)
+        #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
-        #expect(source.state.now.discarded.isEmpty)
+        #expect(rig.source.state.now.discarded.isEmpty)
         #expect(server.requests.now.count == 9)
     }
 
     @Test("Each credential is refused twice before a packet goes for it")
     func twice() throws {
-        let source = try MemorySource()
         let holder = Locked<Locked<Credential?>?>(nil)
         let server = try ScriptedServer { _, number in
             if number == 1 {
@@ -64,13 +61,13 @@ import Testing
             }
             return .answer(401, code: "Unauthorized")
         }
-        let rig = try Rig(source, server) {
+        let rig = try Rig(server) {
             $0.dropUnauthorized = true
             $0.retryWaits = PauseTests.quick
         }
         holder.withLock { $0 = rig.credential }
-        source.offer(1)
-        #expect(source.state.wait { $0.discarded.count == 1 })
+        rig.source.offer(1)
+        #expect(rig.source.state.wait { $0.discarded.count == 1 })
         rig.stop()
         // Once with the first one, once while it was changed, twice with the new one.
         #expect(server.requests.now.count == 4)
@@ -84,35 +81,33 @@ import Testing
         ]
     )
     func expired(code: String, message: String) throws {
-        let source = try MemorySource()
         let server = try ScriptedServer { _, number in
             number < 10 ? .answer(401, code: code, message: message) : .stored
         }
-        let rig = try Rig(source, server) {
+        let rig = try Rig(server) {
             $0.dropUnauthorized = true
             $0.retryWaits = PauseTests.quick
         }
-        source.offer(1)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        rig.source.offer(1)
+        #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
-        #expect(source.state.now.discarded.isEmpty)
+        #expect(rig.source.state.now.discarded.isEmpty)
     }
 
     @Test("While there is no credential, packets refused with the last one are kept")
     func withdrawn() throws {
-        let source = try MemorySource()
         let holder = Locked<Locked<Credential?>?>(nil)
         let server = try ScriptedServer { _, number in
             guard number < 2 else { return .stored }
             if number == 1 { holder.withLock { $0 }?.withLock { $0 = nil } }
             return .answer(401, code: "Unauthorized")
         }
-        let rig = try Rig(source, server) {
+        let rig = try Rig(server) {
             $0.dropUnauthorized = true
             $0.retryWaits = PauseTests.quick
         }
         holder.withLock { $0 = rig.credential }
-        source.offer(1)
+        rig.source.offer(1)
         #expect(
             eventually {
                 if case .waitingForCredential = rig.status.state { true } else { false }
@@ -120,8 +115,8 @@ import Testing
         )
         rig.credential.withLock { $0 = Samples.credential }
         rig.forwarder.credentialsChanged()
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
-        #expect(source.state.now.discarded.isEmpty)
+        #expect(rig.source.state.now.discarded.isEmpty)
     }
 }

@@ -20,16 +20,15 @@ import Testing
 
     @Test("Logstores that hang or forbid do not delay the others, however many they are")
     func badCompany() throws {
-        let source = try MemorySource()
         let server = try ScriptedServer { request, _ in Self.reply(request.logstore) }
-        let rig = try Rig(source, server)
+        let rig = try Rig(server)
         for number in 1...30 as ClosedRange<Int64> {
-            source.offer(number, logstore: "hanging-\(number % 3)")
-            source.offer(100 + number, logstore: "forbidden-\(number % 10)")
+            rig.source.offer(number, logstore: "hanging-\(number % 3)")
+            rig.source.offer(100 + number, logstore: "forbidden-\(number % 10)")
         }
         #expect(server.requests.wait { $0.count { $0.logstore.hasPrefix("hanging") } >= 3 })
-        for number in 201...400 as ClosedRange<Int64> { source.offer(number, logstore: "fine") }
-        #expect(source.state.wait { $0.acknowledged.count == 200 })
+        for number in 201...400 as ClosedRange<Int64> { rig.source.offer(number, logstore: "fine") }
+        #expect(rig.source.state.wait { $0.acknowledged.count == 200 })
         // Not a single request had to end for that.
         #expect(rig.status.outlets.allSatisfy { $0.failures[.network] == nil })
         #expect(rig.status.outlets.first { $0.logstore == "forbidden-1" }?.sentPackets == 0)
@@ -39,21 +38,20 @@ import Testing
 
     @Test("A logstore that is refused for an unknown reason does not slow its project")
     func unknownRefusal() throws {
-        let source = try MemorySource()
         let server = try ScriptedServer { request, _ in
             guard request.logstore == "strange" else { return .stored }
             return .answer(403, code: "AclRejected", message: "this address may not write here")
         }
-        let rig = try Rig(source, server)
-        for number in 1...20 as ClosedRange<Int64> { source.offer(number, logstore: "strange") }
+        let rig = try Rig(server)
+        for number in 1...20 as ClosedRange<Int64> { rig.source.offer(number, logstore: "strange") }
         #expect(
             rig.recorder.lines.wait {
                 $0.contains { $0.contains("logstore is paused") && $0.contains("AclRejected") }
             }
         )
-        for number in 101...300 as ClosedRange<Int64> { source.offer(number, logstore: "fine") }
+        for number in 101...300 as ClosedRange<Int64> { rig.source.offer(number, logstore: "fine") }
         let started = Moment.now
-        #expect(source.state.wait { $0.acknowledged.count == 200 })
+        #expect(rig.source.state.wait { $0.acknowledged.count == 200 })
         // A project that takes nothing is asked every ten seconds.
         #expect(Moment.now - started < .seconds(8).calibrated())
         let status = rig.status
@@ -64,19 +62,18 @@ import Testing
 
     @Test("When all that is known of the endpoint is silence, a logstore of good repute is heard")
     func witness() throws {
-        let source = try MemorySource()
         let server = try ScriptedServer { request, _ in Self.reply(request.logstore) }
         // With longer rounds the logstores rest before the endpoint's gate closes, and the machine
         // may stop for a moment while it is calibrated.
         let time = min(Duration.milliseconds(100).calibrated(), .milliseconds(500))
-        let rig = try Rig(source, server) {
+        let rig = try Rig(server) {
             $0.transport.sendTimeout = time
             // Whoever waits for a probe's turn waits longer than this test may take.
             $0.retryWaits = Backoff(first: .seconds(3600), longest: .seconds(3600))
         }
         for logstore in 1...4 as ClosedRange<Int64> {
             for number in 1...40 as ClosedRange<Int64> {
-                source.offer(1000 * logstore + number, logstore: "hanging-\(logstore)")
+                rig.source.offer(1000 * logstore + number, logstore: "hanging-\(logstore)")
             }
         }
         // The gate closes after several rounds of silence, each as long as the timeout.
@@ -84,8 +81,8 @@ import Testing
         #expect(
             rig.recorder.lines.wait(limit) { $0.contains { $0.contains("endpoint is paused") } }
         )
-        source.offer(100, logstore: "fine")
-        #expect(source.state.wait(limit) { $0.acknowledged == [100] })
+        rig.source.offer(100, logstore: "fine")
+        #expect(rig.source.state.wait(limit) { $0.acknowledged == [100] })
         #expect(rig.recorder.count(of: "endpoint answers again") == 1)
         rig.forwarder.stop(within: .zero)
         server.stop()
@@ -113,20 +110,19 @@ import Testing
 
     @Test("Outlets that are all busy get equal parts")
     func equalParts() throws {
-        let source = try MemorySource()
         // Nobody is ahead because of the thread that happens to answer it.
         let turnstile = Turnstile(behind: 7)
         let server = try ScriptedServer { _, _ in
             turnstile.pass()
             return .stored
         }
-        let rig = try Rig(source, server)
+        let rig = try Rig(server)
         for number in 1...400 as ClosedRange<Int64> {
-            source.offer(number, logstore: "logstore-\(number % 4)")
+            rig.source.offer(number, logstore: "logstore-\(number % 4)")
         }
         #expect(server.requests.wait { $0.count >= 200 })
         turnstile.open()
-        #expect(source.state.wait { $0.acknowledged.count == 400 })
+        #expect(rig.source.state.wait { $0.acknowledged.count == 400 })
         rig.stop()
         // When half of all is sent, each has sent about a quarter of that: whose gate opened first
         // is ahead for a while.

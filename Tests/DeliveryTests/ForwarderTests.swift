@@ -29,10 +29,9 @@ import Testing
 
     @Test("Connections are used again, and never more than requests at once")
     func reusesConnections() throws {
-        let source = try MemorySource()
-        let rig = try Rig(source, ScriptedServer()) { $0.concurrency = 2 }
-        for number in 1...50 as ClosedRange<Int64> { source.offer(number) }
-        #expect(source.state.wait { $0.acknowledged.count == 50 })
+        let rig = try Rig(ScriptedServer()) { $0.concurrency = 2 }
+        for number in 1...50 as ClosedRange<Int64> { rig.source.offer(number) }
+        #expect(rig.source.state.wait { $0.acknowledged.count == 50 })
         rig.stop()
         #expect(rig.server.connectionCount.withLock { $0 } <= 2)
     }
@@ -70,10 +69,9 @@ import Testing
 
     @Test("The request carries the headers of PutLogs and nothing of curl's own")
     func headers() throws {
-        let source = try MemorySource()
-        let rig = try Rig(source, ScriptedServer()) { $0.sls.signature = .v1 }
-        source.offer(1)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        let rig = try Rig(ScriptedServer()) { $0.sls.signature = .v1 }
+        rig.source.offer(1)
+        #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
         let request = rig.server.requests.now[0]
         #expect(request.head.hasPrefix("POST /logstores/app-log/shards/lb HTTP/1.1\r\n"))
@@ -88,10 +86,9 @@ import Testing
 
     @Test("A packet of several megabytes arrives whole")
     func large() throws {
-        let source = try MemorySource()
-        let rig = try Rig(source, ScriptedServer(), compression: .none)
-        source.offer(1, rows: 4000)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        let rig = try Rig(ScriptedServer(), compression: .none)
+        rig.source.offer(1, rows: 4000)
+        #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
         let request = rig.server.requests.now[0]
         #expect(request.header("x-log-bodyrawsize") == "\(request.body.count)")
@@ -150,36 +147,34 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct StoppingTests {
     @Test("Stopping waits for requests in flight, and sends nothing more")
     func drains() throws {
-        let source = try MemorySource()
         let gate = SharedValue(false)
         let server = try ScriptedServer { _, _ in
             gate.wait { $0 }
             return .stored
         }
-        let rig = try Rig(source, server) { $0.concurrency = 1 }
-        for number in 1...5 as ClosedRange<Int64> { source.offer(number) }
+        let rig = try Rig(server) { $0.concurrency = 1 }
+        for number in 1...5 as ClosedRange<Int64> { rig.source.offer(number) }
         #expect(server.requests.wait { $0.count == 1 })
         // The answer comes after the delivery thread was told to stop.
         rig.forwarder.post(.stop(.now + .seconds(20)))
         gate.change { $0 = true }
         rig.forwarder.stop(within: .seconds(20))
-        #expect(source.state.now.acknowledged == [1])
+        #expect(rig.source.state.now.acknowledged == [1])
         #expect(rig.status.state == .stopped)
         server.stop()
     }
 
     @Test("A server that does not answer is left at the deadline, and nothing is acknowledged")
     func deadline() throws {
-        let source = try MemorySource()
         let server = try ScriptedServer { _, _ in .silence }
-        let rig = try Rig(source, server)
-        source.offer(1)
+        let rig = try Rig(server)
+        rig.source.offer(1)
         #expect(server.requests.wait { $0.count == 1 })
         let start = Moment.now
         rig.forwarder.stop(within: .milliseconds(100))
         let taken = Moment.now - start
         #expect(taken >= .milliseconds(100) && taken < .seconds(5).calibrated())
-        #expect(source.state.now.acknowledged.isEmpty)
+        #expect(rig.source.state.now.acknowledged.isEmpty)
         #expect(rig.status.inFlight == 0)
         server.stop()
     }

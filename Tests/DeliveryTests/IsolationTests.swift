@@ -155,19 +155,18 @@ import Testing
 
     @Test("Replayed dead letters that are refused again die again, and pause nothing")
     func replayed() throws {
-        let source = try MemorySource()
         let judge = Self.poisoned("PostBodyInvalid")
         let server = try ScriptedServer { request, _ in judge.answer(request) }
         // The first wait of a pause is ten minutes.
-        let rig = try Rig(source, server, compression: .none) { $0.retryWaits = PauseTests.patient }
+        let rig = try Rig(server, compression: .none) { $0.retryWaits = PauseTests.patient }
         for number in 1...3 {
             let logs = Self.logs(number, poison: Set(0..<64))
-            source.offer(Int64(number), logs: logs, isReplayed: true)
+            rig.source.offer(Int64(number), logs: logs, isReplayed: true)
         }
-        #expect(source.state.wait { $0.dead.count == 3 * 64 && $0.unsettled.isEmpty })
+        #expect(rig.source.state.wait { $0.dead.count == 3 * 64 && $0.unsettled.isEmpty })
         #expect(rig.status.outlets[0].state == .running)
-        source.offer(4, logs: Self.logs(4))
-        #expect(source.state.wait { $0.acknowledged == [4] })
+        rig.source.offer(4, logs: Self.logs(4))
+        #expect(rig.source.state.wait { $0.acknowledged == [4] })
         rig.stop()
         #expect(rig.status.pauses.isEmpty)
     }
@@ -189,21 +188,20 @@ import Testing
 
     @Test("sluice resume takes the next refused logs apart")
     func resumed() throws {
-        let source = try MemorySource()
         let server = try ScriptedServer { _, _ in .answer(400, code: "PostBodyInvalid") }
         // The first wait is ten minutes.
-        let rig = try Rig(source, server, compression: .none) { $0.retryWaits = PauseTests.patient }
-        source.offer(1, logs: Self.logs(1))
+        let rig = try Rig(server, compression: .none) { $0.retryWaits = PauseTests.patient }
+        rig.source.offer(1, logs: Self.logs(1))
         func isPaused() -> Bool {
             if case .paused = rig.status.outlets.first?.state { true } else { false }
         }
         #expect(eventually(isPaused))
-        let dead = source.state.now.dead.count
+        let dead = rig.source.state.now.dead.count
         #expect(dead == Evidence.loneRefusalsMax)
         rig.forwarder.tryAgain(["app"])
-        #expect(source.state.wait { $0.dead.count >= 2 * dead })
+        #expect(rig.source.state.wait { $0.dead.count >= 2 * dead })
         #expect(eventually(isPaused))
-        #expect(source.state.now.dead.count == 2 * dead)
+        #expect(rig.source.state.now.dead.count == 2 * dead)
         rig.stop()
     }
 

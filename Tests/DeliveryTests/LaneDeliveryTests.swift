@@ -25,13 +25,12 @@ import Testing
 
     @Test("A packet in a lane goes to its shard with its number, each time the same")
     func route() throws {
-        let source = try MemorySource()
         let server = try ScriptedServer { _, number in
             number == 0 ? .answer(500, code: "InternalServerError") : .stored
         }
-        let rig = try Rig(source, server)
-        source.offer(1, lane: Self.lane)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        let rig = try Rig(server)
+        rig.source.offer(1, lane: Self.lane)
+        #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
         let lines = server.requests.now.compactMap { $0.head.split(separator: "\r\n").first }
         #expect(lines.count == 2)
@@ -50,12 +49,11 @@ import Testing
         ]
     )
     func storedBefore(first: ScriptedServer.Reply) throws {
-        let source = try MemorySource()
-        let rig = try Rig(source, server(first))
-        source.offer(1, lane: Self.lane)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        let rig = try Rig(server(first))
+        rig.source.offer(1, lane: Self.lane)
+        #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
-        #expect(source.state.now.relaned.isEmpty)
+        #expect(rig.source.state.now.relaned.isEmpty)
         #expect(rig.status.unknownOutcomes == 1)
         #expect(rig.status.storedBefore == 1)
         #expect(rig.status.sentPackets == 1)
@@ -63,16 +61,15 @@ import Testing
 
     @Test("So it does when curl repeats a request by itself on another connection")
     func repeatedByCurl() throws {
-        let source = try MemorySource()
         // The second request comes over the connection of the first, which breaks then.
-        let rig = try Rig(source, server(.stored, .hangUp))
-        source.offer(1)
-        #expect(source.state.wait { $0.acknowledged == [1] })
-        source.offer(2, lane: Self.lane)
-        #expect(source.state.wait { $0.acknowledged == [1, 2] })
+        let rig = try Rig(server(.stored, .hangUp))
+        rig.source.offer(1)
+        #expect(rig.source.state.wait { $0.acknowledged == [1] })
+        rig.source.offer(2, lane: Self.lane)
+        #expect(rig.source.state.wait { $0.acknowledged == [1, 2] })
         rig.stop()
         #expect(rig.server.requests.now.count == 3)
-        #expect(source.state.now.relaned.isEmpty)
+        #expect(rig.source.state.now.relaned.isEmpty)
         #expect(rig.status.unknownOutcomes == 1)
         #expect(rig.status.storedBefore == 1)
         #expect(rig.status.failures.isEmpty, "nobody saw one")
@@ -80,7 +77,6 @@ import Testing
 
     @Test("So it does when curl repeats a request by itself and finds no server")
     func repeatedInVain() throws {
-        let source = try MemorySource()
         let first = Locked<ScriptedServer?>(nil)
         let server = try ScriptedServer { _, number in
             guard number > 0 else { return .stored }
@@ -88,45 +84,43 @@ import Testing
             return .hangUp
         }
         first.withLock { $0 = server }
-        let rig = try Rig(source, server) {
+        let rig = try Rig(server) {
             $0.retryWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(50))
         }
-        source.offer(1)
-        #expect(source.state.wait { $0.acknowledged == [1] })
-        source.offer(2, lane: Self.lane)
+        rig.source.offer(1)
+        #expect(rig.source.state.wait { $0.acknowledged == [1] })
+        rig.source.offer(2, lane: Self.lane)
         #expect(rig.recorder.lines.wait { $0.contains { $0.contains("CURLE_7") } })
         // What broke the connection had stored the packet.
         let back = try ScriptedServer(port: server.port) { request, _ in
             guard request.head.contains("key=\(Self.lane.key)") else { return .stored }
             return .answer(400, code: "InvalidSequenceId")
         }
-        #expect(source.state.wait { $0.acknowledged == [1, 2] })
+        #expect(rig.source.state.wait { $0.acknowledged == [1, 2] })
         rig.stop()
         back.stop()
         first.withLock { $0 = nil }
-        #expect(source.state.now.relaned.isEmpty)
+        #expect(rig.source.state.now.relaned.isEmpty)
         #expect(rig.status.unknownOutcomes == 1)
         #expect(rig.status.storedBefore == 1)
     }
 
     @Test("So it does for a packet of an earlier life")
     func recovered() throws {
-        let source = try MemorySource()
-        let rig = try Rig(source, server())
-        source.offer(1, lane: Self.lane, isRecovered: true)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        let rig = try Rig(server())
+        rig.source.offer(1, lane: Self.lane, isRecovered: true)
+        #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
-        #expect(source.state.now.relaned.isEmpty)
+        #expect(rig.source.state.now.relaned.isEmpty)
     }
 
     @Test("A number that is used up by something else gives the packet another lane")
     func relaned() throws {
-        let source = try MemorySource()
-        let rig = try Rig(source, server(.answer(404, code: "LogStoreNotExist")))
-        source.offer(1, lane: Self.lane)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        let rig = try Rig(server(.answer(404, code: "LogStoreNotExist")))
+        rig.source.offer(1, lane: Self.lane)
+        #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
-        #expect(source.state.now.relaned == [1])
+        #expect(rig.source.state.now.relaned == [1])
         #expect(rig.status.relaned == 1)
         #expect(rig.status.storedBefore == 0)
         #expect(rig.status.leased == 0)
@@ -134,18 +128,17 @@ import Testing
 
     @Test("A logstore that takes no number pauses, names the remedy, and goes on by itself")
     func refusesAll() throws {
-        let source = try MemorySource()
         let takesNumbers = Locked(false)
         let server = try ScriptedServer { request, _ in
             let isNumbered = request.head.contains("seqid=")
             return isNumbered && !takesNumbers.withLock { $0 }
                 ? .answer(400, code: "InvalidSequenceId") : .stored
         }
-        let rig = try Rig(source, server) {
+        let rig = try Rig(server) {
             $0.retryWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(200))
         }
         for number in 1...40 as ClosedRange<Int64> {
-            source.offer(number, lane: Lane(key: Self.lane.key, sequence: number))
+            rig.source.offer(number, lane: Lane(key: Self.lane.key, sequence: number))
         }
         #expect(
             eventually {
@@ -163,13 +156,13 @@ import Testing
         #expect(rig.status.pauses[.failure(.sequence)] == 1)
         #expect(rig.recorder.count(of: "logstore is paused") == 1)
         // Other logstores do not wait for it.
-        source.offer(101, logstore: "other")
-        #expect(source.state.wait { $0.acknowledged == [101] })
+        rig.source.offer(101, logstore: "other")
+        #expect(rig.source.state.wait { $0.acknowledged == [101] })
         takesNumbers.withLock { $0 = true }
-        #expect(source.state.wait { $0.acknowledged.count == 41 })
+        #expect(rig.source.state.wait { $0.acknowledged.count == 41 })
         rig.stop()
         #expect(rig.status.outlets.first { $0.logstore == "app-log" }?.state == .running)
-        #expect(source.state.now.isolated.isEmpty && rig.status.leased == 0)
+        #expect(rig.source.state.now.isolated.isEmpty && rig.status.leased == 0)
     }
 }
 
@@ -241,24 +234,23 @@ import Testing
         arguments: [true, false]
     )
     func whole(isRecovered: Bool) throws {
-        let source = try MemorySource()
         let isRight = Locked(false)
         let server = try ScriptedServer { _, number in
             if !isRecovered, number == 0 { return .hangUp }
             if isRight.withLock({ $0 }) { return .answer(400, code: "InvalidSequenceId") }
             return .answer(400, code: "InvalidCompressType")
         }
-        let rig = try Rig(source, server) {
+        let rig = try Rig(server) {
             $0.retryWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(10))
         }
-        source.offer(1, lane: LaneDeliveryTests.lane, isRecovered: isRecovered)
+        rig.source.offer(1, lane: LaneDeliveryTests.lane, isRecovered: isRecovered)
         #expect(server.requests.wait { $0.count >= 20 })
-        #expect(source.state.now.isolated.isEmpty)
-        #expect(source.state.now.setAside > 0)
+        #expect(rig.source.state.now.isolated.isEmpty)
+        #expect(rig.source.state.now.setAside > 0)
         isRight.withLock { $0 = true }
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
         #expect(rig.status.storedBefore == 1)
-        #expect(source.state.now.relaned.isEmpty)
+        #expect(rig.source.state.now.relaned.isEmpty)
     }
 }

@@ -231,7 +231,6 @@ import Testing
 
     @Test("No place, pass or packet gets lost under random answers", arguments: 1...4)
     func random(seed: Int) throws {
-        let source = try MemorySource()
         let stored = Locked<[String]>([])
         let random = Locked(SeededRandom(seed: UInt64(seed)))
         let server = try ScriptedServer { request, number in
@@ -243,14 +242,14 @@ import Testing
             stored.withLock { $0 += request.values }
             return .stored
         }
-        let rig = try Rig(source, server, compression: .none) {
+        let rig = try Rig(server, compression: .none) {
             $0.transport.sendTimeout = .milliseconds(100)
             $0.concurrency = 4
             $0.retryWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(4))
         }
         for number in 1...100 as ClosedRange<Int64> {
             let lane = Lane(key: String(repeating: "b", count: 32), sequence: number)
-            source.offer(
+            rig.source.offer(
                 number,
                 logstore: "logstore-\(number % 5)",
                 rows: 1,
@@ -262,14 +261,14 @@ import Testing
                 (0..<Samples.logsPerRow).map { "value \(number * 100) \($0)" }
             }
         )
-        #expect(source.state.wait { $0.unsettled.isEmpty })
+        #expect(rig.source.state.wait { $0.unsettled.isEmpty })
         // All places are there: as many requests as ever are stored at a time.
         for number in 1001...1100 as ClosedRange<Int64> {
-            source.offer(number, logstore: "logstore-\(number % 5)", rows: 1)
+            rig.source.offer(number, logstore: "logstore-\(number % 5)", rows: 1)
         }
-        #expect(source.state.wait { $0.unsettled.isEmpty })
+        #expect(rig.source.state.wait { $0.unsettled.isEmpty })
         rig.stop()
-        let dead = source.state.now.dead.map { Samples.values(in: $0.log)[0] }
+        let dead = rig.source.state.now.dead.map { Samples.values(in: $0.log)[0] }
         let missing = all.subtracting(stored.withLock { $0 }).subtracting(dead)
         // A packet in a lane may have been taken for stored: the server refused its number.
         let isInLane = { (value: String) in

@@ -35,10 +35,9 @@ import Testing
         ]
     )
     func rotation(code: String, message: String, isWhole: Bool) throws {
-        let source = try MemorySource()
         let door = Door(.answer(401, code: code, message: message))
-        let rig = try Rig(source, door.server()) { $0.retryWaits = Self.patient }
-        for number in 1...5 as ClosedRange<Int64> { source.offer(number) }
+        let rig = try Rig(door.server()) { $0.retryWaits = Self.patient }
+        for number in 1...5 as ClosedRange<Int64> { rig.source.offer(number) }
         let event = isWhole ? "destination is paused" : "logstore is paused"
         #expect(rig.recorder.lines.wait { $0.contains { $0.contains(event) } })
         let line = rig.recorder.lines.now.first { $0.contains(event) } ?? ""
@@ -50,7 +49,7 @@ import Testing
         door.isOpen.withLock { $0 = true }
         // The first wait is ten minutes.
         rig.forwarder.credentialsChanged()
-        #expect(source.state.wait { $0.acknowledged.count == 5 })
+        #expect(rig.source.state.wait { $0.acknowledged.count == 5 })
         rig.stop()
         #expect(asked <= 2, "nothing is sent while it is paused")
         let end = isWhole ? "destination delivers again" : "logstore delivers again"
@@ -60,7 +59,6 @@ import Testing
 
     @Test("A credential that was changed does not answer for refusals of the old one")
     func outdated() throws {
-        let source = try MemorySource()
         let old = Samples.credential
         let new = Credential(accessKeyID: "newkeyid", secret: Secret("new-secret"))
         let holder = Locked<Locked<Credential?>?>(nil)
@@ -72,20 +70,19 @@ import Testing
             holder.withLock { $0 }?.withLock { $0 = new }
             return .answer(401, code: "SignatureNotMatch")
         }
-        let rig = try Rig(source, server) { $0.retryWaits = Self.patient }
+        let rig = try Rig(server) { $0.retryWaits = Self.patient }
         holder.withLock { $0 = rig.credential }
-        source.offer(1)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        rig.source.offer(1)
+        #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
         #expect(server.requests.now.count == 2)
     }
 
     @Test("The status tells why and until when")
     func status() throws {
-        let source = try MemorySource()
         let door = Door(.answer(404, code: "LogStoreNotExist", message: "no such logstore"))
-        let rig = try Rig(source, door.server()) { $0.retryWaits = Self.patient }
-        source.offer(1)
+        let rig = try Rig(door.server()) { $0.retryWaits = Self.patient }
+        rig.source.offer(1)
         #expect(rig.recorder.lines.wait { $0.contains { $0.contains("logstore is paused") } })
         #expect(eventually { rig.status.outlets.first.map { $0.state != .running } ?? false })
         let outlet = rig.status.outlets[0]
@@ -108,31 +105,29 @@ import Testing
         arguments: [true, false]
     )
     func rests(byFlush: Bool) throws {
-        let source = try MemorySource()
         let door = Door(.answer(404, code: "LogStoreNotExist"))
-        let rig = try Rig(source, door.server()) {
+        let rig = try Rig(door.server()) {
             $0.retryWaits = Backoff(first: .milliseconds(1), longest: .seconds(600), times: 2)
         }
-        source.offer(1)
+        rig.source.offer(1)
         #expect(rig.server.requests.wait { $0.count == 3 })
         #expect(eventually { rig.status.outlets.first?.failures == [.notFound: 3] })
         door.isOpen.withLock { $0 = true }
-        if byFlush { rig.forwarder.endRest(["app"]) } else { source.offer(2) }
-        #expect(source.state.wait { Set($0.acknowledged) == (byFlush ? [1] : [1, 2]) })
+        if byFlush { rig.forwarder.endRest(["app"]) } else { rig.source.offer(2) }
+        #expect(rig.source.state.wait { Set($0.acknowledged) == (byFlush ? [1] : [1, 2]) })
         rig.stop()
     }
 
     @Test("Nothing is sent before the time that SLS asks for")
     func retryAfter() throws {
-        let source = try MemorySource()
         let times = Locked<[Moment]>([])
         let server = try ScriptedServer { _, number in
             times.withLock { $0.append(.now) }
             return number == 0 ? .answer(503, code: "ServerBusy", retryAfter: 1) : .stored
         }
-        let rig = try Rig(source, server) { $0.retryWaits = Self.quick }
-        source.offer(1)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        let rig = try Rig(server) { $0.retryWaits = Self.quick }
+        rig.source.offer(1)
+        #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
         let seen = times.withLock { $0 }
         #expect(seen.count == 2)
@@ -141,33 +136,31 @@ import Testing
 
     @Test("A refusal for the time that another signature cannot cure pauses the endpoint")
     func clock() throws {
-        let source = try MemorySource()
         let door = Door(.answer(400, code: "RequestTimeExpired"))
-        let rig = try Rig(source, door.server()) { $0.retryWaits = Self.quick }
-        source.offer(1)
+        let rig = try Rig(door.server()) { $0.retryWaits = Self.quick }
+        rig.source.offer(1)
         #expect(rig.recorder.lines.wait { $0.contains { $0.contains("endpoint is paused") } })
         #expect(rig.status.resigned == 0)
         door.isOpen.withLock { $0 = true }
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
         #expect(rig.recorder.count(of: "endpoint answers again") == 1)
     }
 
     @Test("Unauthorized packets are dropped after one more try where that is wanted")
     func dropUnauthorized() throws {
-        let source = try MemorySource()
         let server = try ScriptedServer { request, _ in
             request.logstore == "secret" ? .answer(401, code: "Unauthorized") : .stored
         }
-        let rig = try Rig(source, server) {
+        let rig = try Rig(server) {
             $0.dropUnauthorized = true
             $0.retryWaits = Self.quick
         }
-        for number in 1...20 as ClosedRange<Int64> { source.offer(number, logstore: "secret") }
-        source.offer(21)
-        #expect(source.state.wait { $0.discarded.count == 20 && $0.acknowledged == [21] })
+        for number in 1...20 as ClosedRange<Int64> { rig.source.offer(number, logstore: "secret") }
+        rig.source.offer(21)
+        #expect(rig.source.state.wait { $0.discarded.count == 20 && $0.acknowledged == [21] })
         rig.stop()
-        let state = source.state.now
+        let state = rig.source.state.now
         #expect(state.discarded.map(\.packet).sorted() == Array(1...20))
         #expect(state.discarded.allSatisfy { $0.reason.code == "Unauthorized" })
         #expect(rig.status.discarded == 20)
@@ -179,17 +172,16 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct WaitingAndHoldingTests {
     @Test("Without a credential nothing is taken from the queue, and a rotation wakes it")
     func missingCredential() throws {
-        let source = try MemorySource()
-        let rig = try Rig(source, ScriptedServer(), credential: nil)
-        for number in 1...3 as ClosedRange<Int64> { source.offer(number) }
+        let rig = try Rig(ScriptedServer(), credential: nil)
+        for number in 1...3 as ClosedRange<Int64> { rig.source.offer(number) }
         #expect(rig.recorder.lines.wait { !$0.isEmpty })
         // The status follows the line at the end of the same turn.
         let reason = "there is no credential of the name 'default'"
         #expect(eventually { rig.status.state == .waitingForCredential(reason: reason) })
-        #expect(source.state.now.handedOver == 0)
+        #expect(rig.source.state.now.handedOver == 0)
         rig.credential.withLock { $0 = Samples.credential }
         rig.forwarder.credentialsChanged()
-        #expect(source.state.wait { $0.acknowledged.count == 3 })
+        #expect(rig.source.state.wait { $0.acknowledged.count == 3 })
         #expect(rig.status.state == .running)
         rig.stop()
         #expect(rig.recorder.count(of: "destination waits for its credential") == 1)
@@ -198,41 +190,38 @@ import Testing
 
     @Test("A credential that comes by itself is found by looking again")
     func looksAgain() throws {
-        let source = try MemorySource()
-        let rig = try Rig(source, ScriptedServer(), credential: nil)
-        source.offer(1)
+        let rig = try Rig(ScriptedServer(), credential: nil)
+        rig.source.offer(1)
         #expect(rig.recorder.lines.wait { !$0.isEmpty })
         rig.credential.withLock { $0 = Samples.credential }
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
     }
 
     @Test("Packets refused with the old credential are sent at once with the new one")
     func rotation() throws {
-        let source = try MemorySource()
         let isRotated = Locked(false)
         let server = try ScriptedServer { _, _ in
             isRotated.withLock { $0 } ? .stored : .answer(401, code: "Unauthorized")
         }
-        let rig = try Rig(source, server)
-        source.offer(1)
+        let rig = try Rig(server)
+        rig.source.offer(1)
         #expect(rig.server.requests.wait { $0.count >= 3 })
         isRotated.withLock { $0 = true }
         rig.forwarder.credentialsChanged()
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
     }
 
     @Test("Secret and token show nowhere, whatever a server echoes")
     func secrets() throws {
-        let source = try MemorySource()
         let server = try ScriptedServer { request, number in
             let echo = "\(request.head) \(Samples.secret) \(Samples.token)"
             return number == 0 ? .answer(401, code: "Unauthorized", message: echo) : .stored
         }
-        let rig = try Rig(source, server)
-        source.offer(1)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        let rig = try Rig(server)
+        rig.source.offer(1)
+        #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
         let shown = rig.recorder.lines.now.joined() + "\(rig.status)"
         #expect(shown.contains("Unauthorized"))
@@ -260,14 +249,13 @@ import Testing
         "A packet damaged in memory is read from disk, and is given back when it is damaged there"
     )
     func damaged() throws {
-        let source = try MemorySource()
-        let rig = try Rig(source, ScriptedServer())
-        source.offer(1, damaged: true)
-        source.offer(2)
-        #expect(source.state.wait { $0.acknowledged == [2] && $0.isolated.count == 1 })
+        let rig = try Rig(ScriptedServer())
+        rig.source.offer(1, damaged: true)
+        rig.source.offer(2)
+        #expect(rig.source.state.wait { $0.acknowledged == [2] && $0.isolated.count == 1 })
         rig.stop()
-        #expect(source.state.now.reads == 1)
-        #expect(source.state.now.isolated.first?.reason.message.contains("damaged") == true)
+        #expect(rig.source.state.now.reads == 1)
+        #expect(rig.source.state.now.isolated.first?.reason.message.contains("damaged") == true)
         #expect(rig.status.leased == 0)
     }
 
@@ -286,11 +274,10 @@ import Testing
 
     @Test("A packet that the queue cannot read goes back to the queue, and the others go on")
     func voided() throws {
-        let source = try MemorySource()
-        let rig = try Rig(source, ScriptedServer())
-        for number in 1...100 as ClosedRange<Int64> { source.offer(number, lost: true) }
-        source.offer(101)
-        #expect(source.state.wait { $0.acknowledged == [101] })
+        let rig = try Rig(ScriptedServer())
+        for number in 1...100 as ClosedRange<Int64> { rig.source.offer(number, lost: true) }
+        rig.source.offer(101)
+        #expect(rig.source.state.wait { $0.acknowledged == [101] })
         rig.stop()
         #expect(rig.status.isolated == 0)
         #expect(rig.status.voided == 100)

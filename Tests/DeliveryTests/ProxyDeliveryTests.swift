@@ -17,17 +17,16 @@ import Testing
 
     @Test("Plain http is asked of the proxy, which finds the address")
     func forwarding() throws {
-        let source = try MemorySource()
         // What stands here is the proxy, and answers for SLS.
         let server = try ScriptedServer()
         let proxy = try proxy("http", server.port, login: "alice:hunter2@")
         let endpoint = try Endpoint(parsing: "http://nowhere.invalid")
-        let rig = try Rig(source, server) {
+        let rig = try Rig(server) {
             $0.sls.endpoint = endpoint
             $0.transport.proxy = proxy
         }
-        source.offer(1)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        rig.source.offer(1)
+        #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
         let head = server.requests.now[0].head
         #expect(head.hasPrefix("POST http://demo-project.nowhere.invalid/logstores/app-log"))
@@ -38,26 +37,25 @@ import Testing
     func tunnel(isTrusted: Bool) throws {
         let tls = try TLSServer(for: "localhost")
         defer { tls.stop() }
-        let source = try MemorySource()
         let tunnel = try TunnelProxy(.connect, login: Self.basic)
         let proxy = try proxy("http", tunnel.port, login: "alice:hunter2@")
         let endpoint = try Endpoint(parsing: "https://localhost:\(tls.port)")
-        let rig = try Rig(source, ScriptedServer()) {
+        let rig = try Rig(ScriptedServer()) {
             $0.sls.endpoint = endpoint
             $0.transport.proxy = proxy
             $0.transport.certificateAuthorities = isTrusted ? tls.certificate : nil
         }
-        source.offer(1)
+        rig.source.offer(1)
         if isTrusted {
             #expect(tls.output.read(until: "POST /logstores/app-log/shards/lb") != nil)
             tls.input.write(
                 "HTTP/1.1 200 OK\r\nx-log-requestid: 5642FC2399248C8F7B0145FD\r\n"
                     + "Content-Length: 0\r\n\r\n"
             )
-            #expect(source.state.wait { $0.acknowledged == [1] })
+            #expect(rig.source.state.wait { $0.acknowledged == [1] })
         } else {
             #expect(rig.recorder.lines.wait { $0.joined().contains("CURLE_60") })
-            #expect(source.state.now.acknowledged.isEmpty)
+            #expect(rig.source.state.now.acknowledged.isEmpty)
         }
         rig.stop()
         tunnel.stop()
@@ -71,17 +69,16 @@ import Testing
 
     @Test("With SOCKS the proxy finds the address too", arguments: [nil, "alice:hunter2"])
     func socks(login: String?) throws {
-        let source = try MemorySource()
         let server = try ScriptedServer()
         let tunnel = try TunnelProxy(.socks5, login: login)
         let proxy = try proxy("socks5h", tunnel.port, login: login.map { "\($0)@" } ?? "")
         let endpoint = try Endpoint(parsing: "http://nowhere.invalid:\(server.port)")
-        let rig = try Rig(source, server) {
+        let rig = try Rig(server) {
             $0.sls.endpoint = endpoint
             $0.transport.proxy = proxy
         }
-        source.offer(1)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        rig.source.offer(1)
+        #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
         tunnel.stop()
         #expect(tunnel.visits.now[0].target == "demo-project.nowhere.invalid:\(server.port)")
@@ -96,15 +93,14 @@ import Testing
         ]
     )
     func refusal(scheme: String, endpoint: String, remedy: String) throws {
-        let source = try MemorySource()
         let tunnel = try TunnelProxy(scheme == "http" ? .connect : .socks5, login: "somebody else")
         let proxy = try proxy(scheme, tunnel.port, login: "alice:hunter2@")
         let place = try Endpoint(parsing: endpoint)
-        let rig = try Rig(source, ScriptedServer()) {
+        let rig = try Rig(ScriptedServer()) {
             $0.sls.endpoint = place
             $0.transport.proxy = proxy
         }
-        source.offer(1)
+        rig.source.offer(1)
         #expect(rig.recorder.lines.wait { $0.contains { $0.contains("delivery failed") } })
         rig.stop()
         tunnel.stop()
@@ -224,16 +220,15 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct NamesAndProxiesTests {
     @Test("At localhost the project is part of the name, which leads to this machine")
     func localhost() throws {
-        let source = try MemorySource()
         let server = try ScriptedServer()
-        let rig = try Rig(source, server) { settings in
+        let rig = try Rig(server) { settings in
             guard let endpoint = try? Endpoint(parsing: "http://localhost:\(server.port)") else {
                 return
             }
             settings.sls.endpoint = endpoint
         }
-        source.offer(1)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        rig.source.offer(1)
+        #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
         let request = server.requests.now[0]
         #expect(request.header("host") == "demo-project.localhost:\(server.port)")

@@ -31,15 +31,14 @@ import Testing
 
     @Test("A packet that came with its content is not sent when it was recalled meanwhile")
     func recent() throws {
-        let source = try MemorySource()
-        let rig = try Rig(source, ScriptedServer(), credential: nil)
-        source.recall([1], of: outlet, isSaid: false)
-        source.offer(1)
-        source.offer(2)
+        let rig = try Rig(ScriptedServer(), credential: nil)
+        rig.source.recall([1], of: outlet, isSaid: false)
+        rig.source.offer(1)
+        rig.source.offer(2)
         rig.credential.withLock { $0 = Samples.credential }
         rig.forwarder.credentialsChanged()
-        #expect(source.state.wait { $0.acknowledged == [2] })
-        #expect(source.state.wait { $0.givenBack == [1] })
+        #expect(rig.source.state.wait { $0.acknowledged == [2] })
+        #expect(rig.source.state.wait { $0.givenBack == [1] })
         rig.stop()
     }
 
@@ -67,12 +66,11 @@ import Testing
         ]
     )
     func asksAgain(refusal: ScriptedServer.Reply) throws {
-        let source = try MemorySource()
         let isWell = Locked(false)
         let server = try ScriptedServer { _, _ in isWell.withLock { $0 } ? .stored : refusal }
-        let rig = try Rig(source, server) { $0.retryWaits = PauseTests.quick }
+        let rig = try Rig(server) { $0.retryWaits = PauseTests.quick }
         // More than are asked for, so that nothing that was asked for is left.
-        for number in 1...40 as ClosedRange<Int64> { source.offer(number) }
+        for number in 1...40 as ClosedRange<Int64> { rig.source.offer(number) }
         #expect(eventually { if case .paused = rig.status.state { true } else { false } })
         rig.credential.withLock { $0 = nil }
         #expect(
@@ -80,8 +78,8 @@ import Testing
                 if case .waitingForCredential = rig.status.state { true } else { false }
             }
         )
-        source.expire()
-        #expect(source.state.wait { $0.unsettled.isEmpty })
+        rig.source.expire()
+        #expect(rig.source.state.wait { $0.unsettled.isEmpty })
         isWell.withLock { $0 = true }
         rig.credential.withLock { $0 = Samples.credential }
         rig.forwarder.credentialsChanged()
@@ -90,8 +88,8 @@ import Testing
                 if case .waitingForCredential = rig.status.state { false } else { true }
             }
         )
-        source.offer(101)
-        #expect(source.state.wait(.seconds(5)) { $0.acknowledged == [101] })
+        rig.source.offer(101)
+        #expect(rig.source.state.wait(.seconds(5)) { $0.acknowledged == [101] })
         rig.stop()
     }
 }

@@ -11,18 +11,17 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct RetryTests {
     @Test("A refused packet is sent again with the same content and a new signature")
     func again() throws {
-        let source = try MemorySource()
         let server = try ScriptedServer { _, number in
             number < 3 ? .answer(500, code: "InternalServerError", message: "try later") : .stored
         }
-        let rig = try Rig(source, server)
-        source.offer(1)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        let rig = try Rig(server)
+        rig.source.offer(1)
+        #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
         let requests = rig.server.requests.now
         #expect(requests.count == 4)
         #expect(Set(requests.map(\.body)).count == 1)
-        #expect(source.state.now.reads == 3, "content is not kept while a packet waits")
+        #expect(rig.source.state.now.reads == 3, "content is not kept while a packet waits")
         #expect(rig.status.failures == [.server: 3])
         #expect(rig.status.failuresInARow == 0)
         #expect(rig.status.lastFailure?.code == "InternalServerError")
@@ -40,11 +39,10 @@ import Testing
 
     @Test("An answer without a request id is not believed", arguments: foreign)
     func foreignAnswer(text: String) throws {
-        let source = try MemorySource()
         let server = try ScriptedServer { _, number in number == 0 ? .text(text) : .stored }
-        let rig = try Rig(source, server)
-        source.offer(1)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        let rig = try Rig(server)
+        rig.source.offer(1)
+        #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
         #expect(rig.server.requests.now.count == 2)
         #expect(rig.status.failures == [.notSLS: 1])
@@ -52,7 +50,6 @@ import Testing
 
     @Test("Refusals for a credential, a name or a quota are retried too, and named")
     func kinds() throws {
-        let source = try MemorySource()
         let replies: [(Int, String)] = [
             (401, "Unauthorized"), (404, "LogStoreNotExist"), (403, "ShardWriteQuotaExceed"),
         ]
@@ -60,9 +57,9 @@ import Testing
             guard number < replies.count else { return .stored }
             return .answer(replies[number].0, code: replies[number].1)
         }
-        let rig = try Rig(source, server)
-        source.offer(1)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        let rig = try Rig(server)
+        rig.source.offer(1)
+        #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
         #expect(rig.status.failures == [.unauthorized: 1, .notFound: 1, .quota: 1])
     }
@@ -83,11 +80,10 @@ import Testing
         arguments: 0..<hostile.count
     )
     func hostileServer(index: Int) throws {
-        let source = try MemorySource()
         let server = try ScriptedServer { _, number in number == 0 ? Self.hostile[index] : .stored }
-        let rig = try Rig(source, server) { $0.transport.sendTimeout = .milliseconds(500) }
-        source.offer(1)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        let rig = try Rig(server) { $0.transport.sendTimeout = .milliseconds(500) }
+        rig.source.offer(1)
+        #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
         #expect(Array(rig.status.failures.keys) == [.network])
     }
@@ -121,11 +117,10 @@ import Testing
 
     @Test("A request that takes too long is given up and repeated")
     func timeout() throws {
-        let source = try MemorySource()
         let server = try ScriptedServer { _, number in number == 0 ? .silence : .stored }
-        let rig = try Rig(source, server) { $0.transport.sendTimeout = .milliseconds(500) }
-        source.offer(1)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        let rig = try Rig(server) { $0.transport.sendTimeout = .milliseconds(500) }
+        rig.source.offer(1)
+        #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
         #expect(Array(rig.status.failures.keys) == [.network])
         #expect(rig.status.lastFailure?.code == "CURLE_28")
@@ -133,31 +128,29 @@ import Testing
 
     @Test("A request that makes no progress is given up long before its time is over")
     func stall() throws {
-        let source = try MemorySource()
         let server = try ScriptedServer { _, number in number == 0 ? .silence : .stored }
-        let rig = try Rig(source, server) {
+        let rig = try Rig(server) {
             $0.transport.sendTimeout = .seconds(300)
             $0.transport.stallTimeout = .seconds(1)
         }
-        source.offer(1)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        rig.source.offer(1)
+        #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
         #expect(rig.status.lastFailure?.code == "CURLE_28")
     }
 
     @Test("A large request has the time that a slow uplink needs for it")
     func slowUplink() throws {
-        let source = try MemorySource()
         let server = try ScriptedServer { _, number in
             // Longer than `sendTimeout`, by curl's own clock.
             if number == 0 { usleep(200_000) }
             return .stored
         }
-        let rig = try Rig(source, server, compression: .none) {
+        let rig = try Rig(server, compression: .none) {
             $0.transport.sendTimeout = .milliseconds(100)
         }
-        source.offer(1, rows: 40)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        rig.source.offer(1, rows: 40)
+        #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
         #expect(rig.server.requests.now.map { $0.body.count > 40_000 } == [true])
         #expect(rig.status.failures.isEmpty)
@@ -165,32 +158,30 @@ import Testing
 
     @Test("While all fails, no more packets are taken from the queue than could be sent")
     func leaseBound() throws {
-        let source = try MemorySource()
         let server = try ScriptedServer { _, _ in .answer(503, code: "ServerBusy") }
-        let rig = try Rig(source, server) { $0.concurrency = 2 }
-        for number in 1...50 as ClosedRange<Int64> { source.offer(number) }
+        let rig = try Rig(server) { $0.concurrency = 2 }
+        for number in 1...50 as ClosedRange<Int64> { rig.source.offer(number) }
         #expect(rig.server.requests.wait { $0.count >= 8 })
-        #expect(source.state.now.handedOver <= 3)
+        #expect(rig.source.state.now.handedOver <= 3)
         #expect(rig.status.leased <= 3)
         rig.stop()
-        #expect(source.state.now.acknowledged.isEmpty)
+        #expect(rig.source.state.now.acknowledged.isEmpty)
     }
 
     @Test("After an outage the packets that waited for its end do not wait out their time")
     func outageEnds() throws {
-        let source = try MemorySource()
         let isUp = Locked(false)
         let server = try ScriptedServer { _, _ in
             isUp.withLock { $0 } ? .stored : .answer(503, code: "ServerBusy")
         }
-        let rig = try Rig(source, server)
+        let rig = try Rig(server)
         for number in 1...8 as ClosedRange<Int64> {
-            source.offer(number, logstore: "logstore-\(number)")
+            rig.source.offer(number, logstore: "logstore-\(number)")
         }
         #expect(rig.server.requests.wait { $0.count >= 28 })
         isUp.withLock { $0 = true }
-        #expect(source.state.wait { $0.acknowledged.count >= 1 })
-        #expect(source.state.wait(.seconds(3)) { $0.acknowledged.count == 8 })
+        #expect(rig.source.state.wait { $0.acknowledged.count >= 1 })
+        #expect(rig.source.state.wait(.seconds(3)) { $0.acknowledged.count == 8 })
         rig.stop()
     }
 }

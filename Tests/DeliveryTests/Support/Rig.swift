@@ -37,6 +37,23 @@ struct Rig {
         try forwarder.start()
     }
 
+    /// With a queue of its own.
+    init(
+        _ server: ScriptedServer,
+        credential: Credential? = Samples.credential,
+        compression: Compression = .lz4,
+        adjusting: (inout DestinationSettings) -> Void = { _ in }
+    ) throws {
+        let source = try MemorySource()
+        try self.init(
+            source,
+            server,
+            credential: credential,
+            compression: compression,
+            adjusting: adjusting
+        )
+    }
+
     var status: DestinationStatus { forwarder.status[0] }
 
     func stop() {
