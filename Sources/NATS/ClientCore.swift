@@ -1,6 +1,5 @@
 import System
 
-/// What callers and the client's thread share.
 final class ClientCore: Sendable {
     static let inboxesMax = 1000
     /// What may wait to be sent: the parts of the largest commit.
@@ -52,14 +51,11 @@ final class ClientCore: Sendable {
         }
         let subject = subscribes ? "\(inboxPrefix)s.\(number)" : "\(inboxPrefix).\(number)"
         let subscription = number + 1
-        let inbox: NATSInbox
-        do throws(SystemError) {
-            inbox = try NATSInbox(subject) { [weak self] in
+        let inbox = try NATSError.onSystem { () throws(SystemError) in
+            try NATSInbox(subject) { [weak self] in
                 self?.shared.withLock { _ = $0.inboxes.removeValue(forKey: number) }
                 if subscribes { try? self?.send(Array("UNSUB \(subscription)\r\n".utf8)) }
             }
-        } catch {
-            throw NATSError(.disconnected, "\(error)")
         }
         let hasRoom = shared.withLock { shared in
             guard shared.inboxes.count < Self.inboxesMax else { return false }
@@ -67,7 +63,7 @@ final class ClientCore: Sendable {
             return true
         }
         guard hasRoom else {
-            throw NATSError(.disconnected, "more than \(Self.inboxesMax) requests wait for answers")
+            throw .disconnected("more than \(Self.inboxesMax) requests wait for answers")
         }
         if subscribes { try send(Array("SUB \(subject) \(subscription)\r\n".utf8)) }
         return inbox
@@ -80,16 +76,13 @@ final class ClientCore: Sendable {
             return shared.lastInbox - UInt64(subjects.count) + 1
         }
         let numbers = first..<first + UInt64(subjects.count)
-        let inbox: NATSInbox
-        do throws(SystemError) {
-            inbox = try NATSInbox(subjects[0]) { [weak self] in
+        let inbox = try NATSError.onSystem { () throws(SystemError) in
+            try NATSInbox(subjects[0]) { [weak self] in
                 for number in numbers {
                     self?.shared.withLock { _ = $0.inboxes.removeValue(forKey: number) }
                     try? self?.send(Array("UNSUB \(number + 1)\r\n".utf8))
                 }
             }
-        } catch {
-            throw NATSError(.disconnected, "\(error)")
         }
         shared.withLock { shared in
             for number in numbers {
@@ -106,12 +99,12 @@ final class ClientCore: Sendable {
     /// What is posted while there is a connection goes out on that connection, or fails with it.
     func send(_ bytes: [UInt8]) throws(NATSError) {
         let problem = shared.withLock { shared -> NATSError? in
-            if shared.isStopping { return NATSError(.disconnected, "the client was closed") }
+            if shared.isStopping { return .disconnected("the client was closed") }
             if case .disconnected(_, let error) = shared.state {
-                return error ?? NATSError(.disconnected, "there is no connection to a server yet")
+                return error ?? .disconnected("there is no connection to a server yet")
             }
             guard shared.output.byteCount + bytes.count <= Self.outputBytesMax else {
-                return NATSError(.disconnected, "the server takes messages too slowly")
+                return .disconnected("the server takes messages too slowly")
             }
             shared.output.append(bytes)
             return nil
@@ -167,7 +160,7 @@ final class ClientCore: Sendable {
             return shared.inboxes.values.compactMap(\.inbox)
         }
         // Without the lock, which the end of an inbox takes.
-        for inbox in inboxes { inbox.fail(NATSError(.disconnected, error.description)) }
+        for inbox in inboxes { inbox.fail(.disconnected(error.description)) }
         change.signal()
     }
 
@@ -186,10 +179,55 @@ final class ClientCore: Sendable {
     /// The server refused an operation, and the connection goes on.
     func refused(_ text: String) {
         let inboxes = shared.withLock { $0.inboxes.values.compactMap(\.inbox) }
-        let error = NATSError(.refused, "the server refused it: \(text)")
+        let error = NATSError.refused("the server refused it: \(text)")
         // Publish to "…", Publish with Reply of "…", Subscription to "…"
         let parts = text.split(separator: "\"", omittingEmptySubsequences: false)
         let subject = parts.count > 2 ? String(parts[1]) : nil
         for inbox in inboxes where subject.map({ inbox.uses($0) }) ?? true { inbox.fail(error) }
+    }
+}
+
+struct OutputQueue: Sendable {
+    /// Smaller messages leave together.
+    private static let pieceBytes = 16 << 10
+
+    private var pieces: [[UInt8]] = []
+    /// The place of the first piece that is not sent yet.
+    private var first = 0
+    /// How much of it is sent.
+    private var sentBytes = 0
+    private(set) var byteCount = 0
+
+    var isEmpty: Bool { byteCount == 0 }
+
+    mutating func append(_ bytes: [UInt8]) {
+        guard !bytes.isEmpty else { return }
+        byteCount += bytes.count
+        if let last = pieces.indices.last, pieces[last].count + bytes.count <= Self.pieceBytes {
+            pieces[last] += bytes
+        } else {
+            pieces.append(bytes)
+        }
+    }
+
+    mutating func take() -> OutputQueue {
+        defer { self = OutputQueue() }
+        return self
+    }
+
+    /// Lends bytes from the front on. There must be some.
+    func withFront<Value>(_ body: (UnsafeRawBufferPointer) -> Value) -> Value {
+        pieces[first].withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[sentBytes...])) }
+    }
+
+    /// Removes bytes that were lent and are sent.
+    mutating func remove(_ count: Int) {
+        byteCount -= count
+        sentBytes += count
+        guard sentBytes == pieces[first].count else { return }
+        pieces[first] = []
+        (first, sentBytes) = (first + 1, 0)
+        guard first == pieces.count else { return }
+        self = OutputQueue()
     }
 }

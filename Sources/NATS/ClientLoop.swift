@@ -52,7 +52,7 @@ struct ClientLoop: ~Copyable {
             core.wake.wait(timeout: pause * Double.random(in: 0.5...1))
             pause = min(pause * 2, Self.pauseMax)
         }
-        core.disconnected(NATSError(.disconnected, "the client was closed"))
+        core.disconnected(.disconnected("the client was closed"))
     }
 
     /// Tells callers, and the operator once for each outage, and when retries turn out not to help.
@@ -70,7 +70,7 @@ struct ClientLoop: ~Copyable {
 
     private mutating func connect(_ target: ServerTarget) throws(NATSError) -> ServerConnection {
         let mayGoOn = timeLeft(until: .now + settings.connectTimeout)
-        var problem = NATSError(.disconnected, "its name has no address")
+        var problem = NATSError.disconnected("its name has no address")
         let addresses = try addresses(of: target.address, mayGoOn)
         for (index, address) in addresses.enumerated() {
             do throws(NATSError) {
@@ -96,10 +96,10 @@ struct ClientLoop: ~Copyable {
 
     private func timeLeft(until deadline: Moment) -> () throws(NATSError) -> Duration {
         { [core] () throws(NATSError) in
-            guard !core.isStopping else { throw NATSError(.disconnected, "the client was closed") }
+            guard !core.isStopping else { throw .disconnected("the client was closed") }
             let left = deadline - .now
             guard left > .zero else {
-                throw NATSError(.timeout, "the server did not answer in time")
+                throw .timeout("the server did not answer in time")
             }
             return left
         }
@@ -110,14 +110,11 @@ struct ClientLoop: ~Copyable {
         _ mayGoOn: () throws(NATSError) -> Duration
     ) throws(NATSError) -> [SocketAddress] {
         if let address = SocketAddress(host: server.host, port: server.port) { return [address] }
-        let found: Promise<[IPAddress]?>
-        do throws(SystemError) {
-            found = try Promise()
-        } catch {
-            throw NATSError(.disconnected, "\(error)")
+        let found = try NATSError.onSystem { () throws(SystemError) in
+            try Promise<[IPAddress]?>()
         }
         guard lookup.begin(server.host, whenDone: { found.bring($0) }) else {
-            throw NATSError(.disconnected, "too many lookups of names hang")
+            throw .disconnected("too many lookups of names hang")
         }
         while true {
             let left = try mayGoOn()
@@ -140,10 +137,7 @@ struct ClientLoop: ~Copyable {
         var leaveBy: Moment?
         while !core.isStopping {
             if core.takeLeave(), targets.count > 1 {
-                throw NATSError(
-                    .disconnected,
-                    "it is left for another server, which may reach more of them"
-                )
+                throw .disconnected("it is left for another server, which may reach more of them")
             }
             // What waits here is bounded, so the connection takes it only when it can send it.
             if !connection.hasOutput { connection.send(core.takeOutput()) }
@@ -162,7 +156,7 @@ struct ClientLoop: ~Copyable {
             let wakeAt = try probe(connection)
             if connection.info.isLeaving, leaveBy == nil { leaveBy = .now + Self.leaveTime }
             if let leaveBy {
-                let end = NATSError(.disconnected, "the server is about to stop")
+                let end = NATSError.disconnected("the server is about to stop")
                 guard leaveBy > .now, connection.hasOutput || !core.leave(end) else { throw end }
             }
             _ = try connection.write()
@@ -181,7 +175,7 @@ struct ClientLoop: ~Copyable {
         // From the ping on: this process may have stood still itself.
         let deadline = max(connection.ping(), last) + settings.silenceMax * 2
         guard .now < deadline else {
-            throw NATSError(.disconnected, "nothing has come from the server for \(.now - last)")
+            throw .disconnected("nothing has come from the server for \(.now - last)")
         }
         return deadline
     }
@@ -189,7 +183,7 @@ struct ClientLoop: ~Copyable {
     private func handle(_ text: String) throws(NATSError) {
         // The server ends the connection after all others.
         guard text.lowercased().hasPrefix("permissions violation") else {
-            throw NATSError(.disconnected, "the server ended the connection: \(text)")
+            throw .disconnected("the server ended the connection: \(text)")
         }
         core.refused(text)
     }
@@ -227,9 +221,8 @@ struct ServerTargets {
 
     var allRefuse: Bool { all.allSatisfy { failures[$0]?.kind == .refused } }
 
-    /// Takes the servers that another one names, in place of those that were named before:
-    /// addresses in a cluster may come and go. They are trusted as it is: a connection to them uses
-    /// TLS if its did.
+    /// Replaces the learned servers: addresses in a cluster come and go. They are trusted as this
+    /// server is, and use TLS if its connection did.
     mutating func learn(_ others: [NATSServerAddress], from target: ServerTarget, isSecure: Bool) {
         // A server need not tell about others.
         guard !others.isEmpty else { return }

@@ -1,3 +1,5 @@
+import System
+
 /// A message that a server has delivered.
 package struct NATSMessage: Equatable, Sendable {
     package let subject: String
@@ -21,18 +23,15 @@ package struct NATSMessage: Equatable, Sendable {
         Self.ownBytes + subject.utf8.count + (reply?.utf8.count ?? 0) + head.count + body.count
     }
 
-    /// The status of a message that a server made itself, such as 503: nothing listens to the
-    /// subject.
+    /// The status of a server's own message, such as 503: nothing listens to the subject.
     package var status: Int? {
         statusLine.first.flatMap { Int($0) }
     }
 
-    /// What the server says about the status.
     package var statusText: String {
         statusLine.dropFirst().joined(separator: " ")
     }
 
-    /// The value of a header field; nil: there is none.
     package func header(_ name: String) -> String? {
         guard !head.isEmpty else { return nil }
         let lines = String(decoding: head, as: UTF8.self).split(separator: "\r\n").dropFirst()
@@ -83,5 +82,44 @@ package struct OutgoingMessage: Sendable {
         self.subject = subject
         self.bytes = bytes
         payloadBytes = head.utf8.count + body.count
+    }
+}
+
+package struct NATSError: Error, Equatable, CustomStringConvertible {
+    package enum Kind: Equatable, Sendable {
+        /// There is no connection, or it was lost before the answer came.
+        case disconnected
+        /// The server refuses this client, or this client the server. It does not pass by itself.
+        case refused
+        case timeout
+        /// Nothing listens to the subject at this moment, as while a stream has no leader.
+        case noResponders
+        /// The server did not keep to the protocol.
+        case malformed
+    }
+
+    package let kind: Kind
+    package let description: String
+
+    package init(_ kind: Kind, _ description: String) {
+        self.kind = kind
+        self.description = description
+    }
+
+    package static func disconnected(_ text: String) -> Self { Self(.disconnected, text) }
+    package static func refused(_ text: String) -> Self { Self(.refused, text) }
+    package static func timeout(_ text: String) -> Self { Self(.timeout, text) }
+    package static func noResponders(_ text: String) -> Self { Self(.noResponders, text) }
+    package static func malformed(_ text: String) -> Self { Self(.malformed, text) }
+
+    /// Converts the system's errors, which end the connection.
+    static func onSystem<Value>(
+        _ body: () throws(SystemError) -> Value
+    ) throws(NATSError) -> Value {
+        do throws(SystemError) {
+            return try body()
+        } catch {
+            throw .disconnected("\(error)")
+        }
     }
 }

@@ -1,7 +1,6 @@
 import Glibc
 
-/// Splits what a server sends into its operations. What it holds is bounded: a line, and a message
-/// of `payloadMax`.
+/// Splits a server's bytes into operations. Bounded: a line, and a message of `payloadMax`.
 package struct NATSParser {
     package enum Operation: Equatable, Sendable {
         /// The server describes itself, in JSON.
@@ -20,14 +19,12 @@ package struct NATSParser {
     /// Room for one read, at least.
     private static let readBytesMin = 64 << 10
     private static let bufferBytes = 256 << 10
-    /// Messages up to this size get room at once. Larger ones get it as they arrive, as a size
-    /// alone proves nothing.
+    /// Larger messages get room as they arrive, as a size alone proves nothing.
     private static let roomBytesMax = 1 << 20
     /// A buffer that has grown beyond it is given back.
     private static let keptBytesMax = 4 << 20
 
-    /// Its bytes from `start` to `end` are not parsed yet. It is filled in place, and grows for one
-    /// large message.
+    /// Bytes from `start` to `end` are not parsed yet. It grows for one large message.
     private var buffer = [UInt8](repeating: 0, count: bufferBytes)
     private var start = 0
     private var end = 0
@@ -63,8 +60,7 @@ package struct NATSParser {
         }.get()
     }
 
-    /// Moves the unparsed bytes to the front at most once for each message, and doubles the buffer:
-    /// the cost of a byte is constant.
+    /// Moves bytes once for each message, and doubles the buffer: constant cost per byte.
     private mutating func makeRoom() {
         let held = end - start
         let missing = pending.map { $0.totalBytes + 2 - held } ?? 0
@@ -100,18 +96,15 @@ package struct NATSParser {
         guard let place = lineEnd() else {
             scanned = end
             guard end - start <= Self.lineMax else {
-                throw NATSError(
-                    .malformed,
-                    "the server sent a line of more than \(Self.lineMax) bytes"
-                )
+                throw .malformed("the server sent a line of more than \(Self.lineMax) bytes")
             }
             return nil
         }
         guard place - start <= Self.lineMax else {
-            throw NATSError(.malformed, "the server sent a line of more than \(Self.lineMax) bytes")
+            throw .malformed("the server sent a line of more than \(Self.lineMax) bytes")
         }
         guard place > start, buffer[place - 1] == UInt8(ascii: "\r") else {
-            throw NATSError(.malformed, "the server sent a line that does not end with CR LF")
+            throw .malformed("the server sent a line that does not end with CR LF")
         }
         let line = buffer[start..<place - 1]
         start = place + 1
@@ -144,10 +137,7 @@ package struct NATSParser {
         case "MSG": return try message(rest, hasHead: false)
         case "HMSG": return try message(rest, hasHead: true)
         default:
-            throw NATSError(
-                .malformed,
-                "the server sent an operation that the protocol does not have"
-            )
+            throw .malformed("the server sent an operation that the protocol does not have")
         }
     }
 
@@ -163,7 +153,7 @@ package struct NATSParser {
             let head = hasHead ? Self.number(words[words.count - 2]) : 0, head <= total,
             total <= Self.payloadMax, let subscription = Self.number(words[1])
         else {
-            throw NATSError(.malformed, "the server sent a message whose line cannot be read")
+            throw .malformed("the server sent a message whose line cannot be read")
         }
         let pending = Pending(
             subject: String(decoding: words[0], as: UTF8.self),
@@ -181,7 +171,7 @@ package struct NATSParser {
         guard bodyEnd + 2 <= end else { return nil }
         guard buffer[bodyEnd] == UInt8(ascii: "\r"), buffer[bodyEnd + 1] == UInt8(ascii: "\n")
         else {
-            throw NATSError(.malformed, "the server sent a message that is longer than its size")
+            throw .malformed("the server sent a message that is longer than its size")
         }
         let message = NATSMessage(
             subject: pending.subject,

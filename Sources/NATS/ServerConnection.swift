@@ -4,8 +4,7 @@ import System
 /// A server to connect to, and the name that its certificate must have.
 struct ServerTarget: Hashable, Sendable {
     let address: NATSServerAddress
-    /// The name by which a server of the same cluster was configured: others tell numeric addresses
-    /// only.
+    /// The configured name of a server of the cluster: others tell numeric addresses only.
     let certificateHost: String
 }
 
@@ -40,18 +39,14 @@ final class ServerConnection {
         do throws(SystemError) {
             socket = try OutboundSocket(to: address)
         } catch {
-            throw NATSError(.disconnected, "\(error)")
+            throw .disconnected("\(error)")
         }
         // Replaced below: nothing may throw before all is set.
         info = .unknown
         try wait(.write, mayGoOn)
-        do throws(SystemError) {
-            try socket.checkConnected()
-        } catch {
-            throw NATSError(.disconnected, "\(error)")
-        }
+        try NATSError.onSystem { () throws(SystemError) in try socket.checkConnected() }
         guard case .info(let text) = try operation(mayGoOn) else {
-            throw NATSError(.malformed, "the server does not begin with INFO; is it a NATS server?")
+            throw .malformed("the server does not begin with INFO; is it a NATS server?")
         }
         try take(text)
     }
@@ -61,8 +56,7 @@ final class ServerConnection {
         others = info.others
     }
 
-    /// Connects, checks the server and logs in. Asks `mayGoOn` for the time that is left, before
-    /// each wait.
+    /// Connects, checks the server and logs in. `mayGoOn` tells the time left for a wait.
     static func open(
         _ target: ServerTarget,
         at address: SocketAddress,
@@ -81,17 +75,16 @@ final class ServerConnection {
     private func check(_ settings: NATSSettings) throws(NATSError) {
         if let minimum = settings.minimumVersion {
             guard let version = ServerVersion(info.version) else {
-                throw NATSError(.refused, "the server's version \(info.version) cannot be read")
+                throw .refused("the server's version \(info.version) cannot be read")
             }
             guard version >= minimum else {
-                throw NATSError(
-                    .refused,
+                throw .refused(
                     "the server has version \(info.version); update it to \(minimum) or newer"
                 )
             }
         }
         guard info.hasHeaders else {
-            throw NATSError(.refused, "the server has no headers; set no_header_support to false")
+            throw .refused("the server has no headers; set no_header_support to false")
         }
     }
 
@@ -102,18 +95,17 @@ final class ServerConnection {
     ) throws(NATSError) {
         let isWanted = settings.tls != nil || target.address.wantsTLS
         guard isWanted || info.demandsTLS else { return }
-        // An attacker on the wire could have written the description, but the client has sent no
-        // secret yet.
+        // An attacker could have written the description, but no secret was sent yet.
         guard info.demandsTLS || info.offersTLS else {
-            throw NATSError(.refused, "the server has no TLS; configure its tls block")
+            throw .refused("the server has no TLS; configure its tls block")
         }
         guard parser.isEmpty else {
-            throw NATSError(.malformed, "the server sent more than INFO before TLS")
+            throw .malformed("the server sent more than INFO before TLS")
         }
         do throws(TLSError) {
             try socket.secure(settings.tls ?? OutboundTLS(), host: target.certificateHost)
         } catch {
-            throw NATSError(.refused, "\(error)")
+            throw .refused("\(error)")
         }
         while true {
             let progress: HandshakeProgress
@@ -142,8 +134,7 @@ final class ServerConnection {
         _ mayGoOn: () throws(NATSError) -> Duration
     ) throws(NATSError) {
         let login = try Login(settings: settings).line(to: info, isSecure: isSecure)
-        // In one piece: a server that refuses the login closes, and its answer may be lost with a
-        // later piece.
+        // In one piece: a server that refuses the login closes, and may lose its answer with more.
         send(login + Array("SUB \(inbox).> 1\r\nPING\r\n".utf8))
         while true {
             while try !write() { try wait(.write, mayGoOn) }
@@ -152,7 +143,7 @@ final class ServerConnection {
                 isLoggedIn = true
                 return
             case .error(let text):
-                throw NATSError(.refused, "the server refused the login: \(text)")
+                throw .refused("the server refused the login: \(text)")
             case .info(let text): try take(text)
             case .ping: owesPong = true
             case .ok, .message: break
@@ -189,20 +180,16 @@ final class ServerConnection {
             send(Array("PONG\r\n".utf8))
         }
         while !output.isEmpty {
-            let outcome: Outcome
-            do throws(SystemError) {
-                outcome = try output.withFront { bytes in
+            let outcome = try NATSError.onSystem { () throws(SystemError) in
+                try output.withFront { bytes in
                     Result { () throws(SystemError) in try socket.send(bytes) }
                 }.get()
-            } catch {
-                throw NATSError(.disconnected, "\(error)")
             }
             guard case .done(let count) = outcome else {
                 isBlocked = true
                 return false
             }
-            // There was no room, and the server has made some. A socket with room takes bytes for a
-            // server that hangs.
+            // The server has made room. A socket with room takes bytes even for one that hangs.
             if isBlocked { lastProgress = .now }
             isBlocked = false
             output.remove(count)
@@ -233,13 +220,11 @@ final class ServerConnection {
         }
     }
 
-    /// Sleeps until there is something to read, room to write if there is output, or the client's
-    /// thread is woken.
+    /// Sleeps until it can read, or write its output, or the client's thread is woken.
     func sleep(atMost time: Duration) throws(NATSError) {
-        do throws(SystemError) {
-            _ = try socket.wait(for: hasOutput ? .readOrWrite : .read, or: wake, timeout: time)
-        } catch {
-            throw NATSError(.disconnected, "\(error)")
+        let wish: OutboundSocket.Wish = hasOutput ? .readOrWrite : .read
+        _ = try NATSError.onSystem { () throws(SystemError) in
+            try socket.wait(for: wish, or: wake, timeout: time)
         }
     }
 
@@ -251,11 +236,10 @@ final class ServerConnection {
     ) throws(NATSError) {
         while true {
             let left = try mayGoOn()
-            do throws(SystemError) {
-                if try socket.wait(for: wish, or: wake, timeout: left) { return }
-            } catch {
-                throw NATSError(.disconnected, "\(error)")
+            let isReady = try NATSError.onSystem { () throws(SystemError) in
+                try socket.wait(for: wish, or: wake, timeout: left)
             }
+            if isReady { return }
             // Woken, or at the deadline; `mayGoOn` tells.
             wake.clear()
         }
@@ -290,17 +274,16 @@ final class ServerConnection {
         } catch {
             throw lost(error)
         }
-        guard !isOver else { throw NATSError(.disconnected, "the server ended the connection") }
+        guard !isOver else { throw .disconnected("the server ended the connection") }
         if count > 0 { lastProgress = .now }
         return count
     }
 
     private func lost(_ error: SystemError) -> NATSError {
         guard let reason = socket.takeTLSReason() else {
-            return NATSError(.disconnected, "\(error)")
+            return .disconnected("\(error)")
         }
-        // In TLS 1.3 a server judges the client's certificate when the client has done its
-        // handshake.
+        // In TLS 1.3 a server judges the client's certificate after the handshake.
         let isVerdict = !isLoggedIn && reason.contains("alert")
         return NATSError(isVerdict ? .refused : .disconnected, "TLS: \(reason)")
     }

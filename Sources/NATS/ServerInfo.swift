@@ -1,12 +1,10 @@
 import JSON
 
-/// How a server describes itself.
 package struct ServerInfo: Sendable, Equatable {
     package let name: String
     package let version: String
     package let hasHeaders: Bool
     package let hasJetStream: Bool
-    /// The largest message that it takes.
     package let payloadMax: Int
     let demandsTLS: Bool
     let offersTLS: Bool
@@ -33,12 +31,12 @@ package struct ServerInfo: Sendable, Equatable {
         do throws(JSONProblem) {
             json = try JSONValue(parsing: text, depthMax: 8)
         } catch {
-            throw NATSError(.malformed, "the server's INFO is not JSON: \(error.reason)")
+            throw .malformed("the server's INFO is not JSON: \(error.reason)")
         }
         guard let version = json["version"]?.text,
             let payloadMax = json["max_payload"]?.wholeNumber,
             payloadMax > 0
-        else { throw NATSError(.malformed, "the server's INFO lacks version or max_payload") }
+        else { throw .malformed("the server's INFO lacks version or max_payload") }
         self.version = String(version.prefix(64))
         self.payloadMax = payloadMax
         name = String((json["server_name"]?.text ?? json["server_id"]?.text ?? "").prefix(128))
