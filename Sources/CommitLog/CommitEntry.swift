@@ -8,12 +8,11 @@ import System
 ///     CRC-32C of the bytes before it and of the body, u32; the body
 package struct CommitEntry: Equatable, Sendable {
     package enum Kind: UInt8, Sendable {
-        /// The changes of a transaction.
         case changes = 1
         /// A writer begins. The fence refuses all later appends of earlier epochs.
         case epoch = 2
-        /// A copy of the database, as it was here, follows in pieces. What lies before it is
-        /// dispensable when it is whole.
+        /// A copy of the database follows in pieces. When it is whole, earlier entries are
+        /// dispensable.
         case baseBegins = 3
         case baseChunk = 4
         case baseEnds = 5
@@ -31,8 +30,7 @@ package struct CommitEntry: Equatable, Sendable {
     package var body: ArraySlice<UInt8>
 
     static let headBytes = 48
-    /// A commit has fewer bytes than 256 parts can carry. A damaged or hostile log cannot make a
-    /// reader gather more.
+    /// Bounds a commit: a damaged or hostile log cannot make a reader gather more.
     package static let partsMax = 256
     /// Commits and epochs begin with 1, and never come near this.
     static let highestNumber = UInt64(1) << 62
@@ -80,8 +78,7 @@ extension CommitEntry {
         }
     }
 
-    /// Reads an entry. Throws if a byte of it is not as it was written, or if a newer version wrote
-    /// it.
+    /// Throws if any byte differs from what was written, or if a newer version wrote it.
     package init(_ bytes: [UInt8]) throws(CommitLogError) {
         var entry = try bytes.withUnsafeBytes { Self.read($0) }.get()
         entry.body = bytes[Self.headBytes...]
@@ -91,7 +88,7 @@ extension CommitEntry {
     private static func read(
         _ bytes: UnsafeRawBufferPointer
     ) -> Result<CommitEntry, CommitLogError> {
-        let damage = CommitLogError(.damaged, "an entry of \(bytes.count) bytes cannot be read")
+        let damage = CommitLogError.damaged("an entry of \(bytes.count) bytes cannot be read")
         guard bytes.count >= headBytes, bytes.load(UInt32.self, at: 0) == magic,
             bytes.load(UInt32.self, at: 44) == checksum(bytes)
         else { return .failure(damage) }
@@ -99,7 +96,7 @@ extension CommitEntry {
         guard format == Self.format, let kind = Kind(rawValue: bytes[5]) else {
             let text =
                 "an entry has format \(format) and kind \(bytes[5]), which this version does not know"
-            return .failure(CommitLogError(.newer, text))
+            return .failure(.newer(text))
         }
         let id = AppendID(
             writer: bytes.load(UInt64.self, at: 12),

@@ -1,11 +1,11 @@
 package import System
 
-/// The replicated log of a shard's transactions. An engine, such as a broker, implements it.
+/// The replicated log of a shard's transactions, which an engine such as a broker implements.
 ///
-/// The log is *fenced*: an append names the last entry that its writer knows, and is refused if
-/// there is a newer one. So of two gateways that both take a shard for theirs, only one can commit.
+/// It is *fenced*: an append names the last entry that its writer knows, and is refused if there is
+/// a newer one. So of two gateways that both take a shard for theirs, only one can commit.
 ///
-/// All calls block. They may come from any thread, but a log has one writer at a time.
+/// Calls block. They may come from any thread, but a log has one writer at a time.
 package protocol CommitLog: Sendable {
     /// Appends the parts in order if the log's last entry is `last` (0: the log is empty). Blocks
     /// until the engine has confirmed or refused them, has given up, or the time is over. Not
@@ -20,10 +20,9 @@ package protocol CommitLog: Sendable {
         until deadline: Moment
     ) -> AppendAnswer
 
-    /// Entries from this number on, in order: at least one, and at most about so many bytes.
-    /// Entries that were trimmed or lost are left out, which shows in the numbers. Empty if the
-    /// number is the next one after the last entry. An error if it is beyond: then the end of the
-    /// log is lost.
+    /// Entries from this number on, at least one, and about so many bytes. Trimmed or lost entries
+    /// show as gaps in the numbers. Empty after the last entry; an error beyond that: the end is
+    /// lost.
     func read(from number: UInt64, atMost bytes: Int) throws(CommitLogError) -> [NumberedEntry]
 
     /// Tells this log from others.
@@ -34,9 +33,8 @@ package protocol CommitLog: Sendable {
     func trim(before number: UInt64) throws(CommitLogError) -> Bool
 }
 
-/// What a log holds at most for a queue that keeps so many bytes. There may be a base, as many
-/// bytes of commits, the next base, and as many bytes of commits beside that; the rest is for bases
-/// that were given up.
+/// The bound of a log for a queue of so many bytes: two bases, as many bytes of commits beside
+/// each, and abandoned bases.
 package func commitLogBytesMax(forQueueOf bytes: Int) -> Int { bytes * 5 + (1 << 30) }
 
 /// The `atMost` of `CommitLog.read` for exactly one entry. Such reads settle an append or find an
@@ -66,7 +64,6 @@ package struct AppendID: Hashable, Sendable {
     /// Random, for each life of a gateway.
     package let writer: UInt64
     package let epoch: UInt64
-    /// The number of the commit.
     package let commit: UInt64
 
     package init(writer: UInt64, epoch: UInt64, commit: UInt64) {
@@ -92,12 +89,9 @@ package enum AppendAnswer: Equatable, Sendable {
     case appended(UInt64)
     /// Refused: there is a newer entry than `last`. After a retry it may be the caller's own.
     case fenced
-    /// The append may arrive, now or later. Only the same append again, or the next epoch, settles
-    /// it.
+    /// The append may arrive, now or later. The same append again, or the next epoch, settles it.
     case unknown(String)
-    /// Refused: the engine has no room.
     case noRoom(String)
-    /// The engine cannot be reached.
     case unreachable(String)
     /// The engine does not let this gateway append.
     case refused(String)
@@ -105,19 +99,16 @@ package enum AppendAnswer: Equatable, Sendable {
 
 package struct CommitLogError: Error, Equatable, CustomStringConvertible {
     package enum Kind: Equatable, Sendable {
-        /// Another writer has the log.
         case fenced
         case noRoom
         /// The engine cannot be reached or does not answer. It may pass.
         case unreachable
-        /// The engine refuses this gateway, or is not what the log needs. It passes when the
-        /// operator has changed something.
+        /// The engine refuses this gateway, or lacks what the log needs; an operator can change
+        /// that.
         case refused
         /// An entry is missing or cannot be read.
         case damaged
-        /// Written by a newer Sluice.
         case newer
-        /// There is no such log.
         case missing
     }
 
@@ -127,5 +118,24 @@ package struct CommitLogError: Error, Equatable, CustomStringConvertible {
     package init(_ kind: Kind, _ description: String) {
         self.kind = kind
         self.description = description
+    }
+
+    package static func fenced(_ text: String) -> Self { Self(.fenced, text) }
+    package static func noRoom(_ text: String) -> Self { Self(.noRoom, text) }
+    package static func unreachable(_ text: String) -> Self { Self(.unreachable, text) }
+    package static func refused(_ text: String) -> Self { Self(.refused, text) }
+    package static func damaged(_ text: String) -> Self { Self(.damaged, text) }
+    package static func newer(_ text: String) -> Self { Self(.newer, text) }
+    package static func missing(_ text: String) -> Self { Self(.missing, text) }
+
+    package static func onSystem<Value>(
+        _ kind: Kind = .unreachable,
+        _ body: () throws(SystemError) -> Value
+    ) throws(CommitLogError) -> Value {
+        do throws(SystemError) {
+            return try body()
+        } catch {
+            throw CommitLogError(kind, error.description)
+        }
     }
 }

@@ -24,12 +24,10 @@ package struct CommitWriter: ~Copyable {
     package private(set) var position: LogPosition
     /// Attempts that were not the first of their append.
     package private(set) var retryCount = 0
-    /// True from the beginning of an append until it is durable: one that ends otherwise leaves the
-    /// log's end unknown.
+    /// Set while an append is not durable: after a failure the log's end is unknown.
     private var hasFailed = false
 
-    /// Begins the next epoch at the log's end. Throws `fenced` if another writer has appended
-    /// since.
+    /// Begins the next epoch. Throws `fenced` if another writer has appended since.
     package init(
         _ log: any CommitLog,
         after end: LogPosition,
@@ -74,12 +72,11 @@ package struct CommitWriter: ~Copyable {
             if let problem = try problem(with: answer, parts) {
                 let left = deadline - .now
                 guard left > .zero, let wake = try? WakeUp() else {
-                    throw CommitLogError(.unreachable, problem)
+                    throw .unreachable(problem)
                 }
                 reason = problem
                 tellIfSlow()
-                // Rivals that were refused at the same moment must not come back at the same
-                // moment.
+                // Rivals that were refused together must not come back together.
                 wake.wait(timeout: min(left, retries.pauseMin * Double.random(in: 1...2.5)))
                 retryCount += 1
                 continue
@@ -99,15 +96,12 @@ package struct CommitWriter: ~Copyable {
         switch answer {
         case .appended(let entry):
             guard entry == position.entry + UInt64(parts.count) else {
-                throw CommitLogError(
-                    .damaged,
-                    "the engine appended after entry \(entry), not \(position.entry)"
-                )
+                throw .damaged("the engine appended after entry \(entry), not \(position.entry)")
             }
             return nil
         case .fenced: return try problemOfFence(parts)
-        case .noRoom(let text): throw CommitLogError(.noRoom, text)
-        case .refused(let text): throw CommitLogError(.refused, text)
+        case .noRoom(let text): throw .noRoom(text)
+        case .refused(let text): throw .refused(text)
         case .unknown(let text), .unreachable(let text): return text
         }
     }
@@ -120,12 +114,12 @@ package struct CommitWriter: ~Copyable {
                 guard index > 0 else {
                     return "the engine refused the append, and has no newer entry"
                 }
-                throw CommitLogError(.unreachable, "only a part of an append came through")
+                throw .unreachable("only a part of an append came through")
             }
             if found == NumberedEntry(number: number, bytes: part) { continue }
             let isOurs = try CommitEntry(found.bytes).id.writer == writer
-            guard isOurs else { throw CommitLogError(.fenced, "another writer has the log") }
-            throw CommitLogError(.unreachable, "an earlier append of this gateway arrived late")
+            guard isOurs else { throw .fenced("another writer has the log") }
+            throw .unreachable("an earlier append of this gateway arrived late")
         }
         return nil
     }
@@ -137,10 +131,7 @@ package struct CommitWriter: ~Copyable {
     ) throws(CommitLogError) -> [[UInt8]] {
         let count = max(1, (body.count + Self.partBytesMax - 1) / Self.partBytesMax)
         guard count <= CommitEntry.partsMax else {
-            throw CommitLogError(
-                .noRoom,
-                "a commit of \(body.count) bytes is larger than any may be"
-            )
+            throw .noRoom("a commit of \(body.count) bytes is larger than any may be")
         }
         return (0..<count).map { part in
             let first = part * Self.partBytesMax

@@ -4,7 +4,6 @@ import System
 /// A stream of a cluster: its names, and how it must be configured.
 struct ClusterStream: Sendable {
     enum Content {
-        /// The log of a shard.
         case log
         case registers
     }
@@ -15,8 +14,7 @@ struct ClusterStream: Sendable {
     private(set) var name: String
     private(set) var subject: String
     let replicas: Int
-    /// For a log it is a last limit, far above the queue's own. Servers older than our least
-    /// version drop messages if it is lowered.
+    /// A last limit, far above the queue's own. Lowered, old servers would drop messages.
     private(set) var bytesMax: Int
     /// Only servers that sync before they confirm may have it.
     let isSynced: Bool
@@ -36,7 +34,6 @@ struct ClusterStream: Sendable {
         self.isSynced = isSynced
     }
 
-    /// The stream that has the log of a shard.
     static func log(
         of shard: String,
         _ settings: JetStreamSettings,
@@ -55,7 +52,6 @@ struct ClusterStream: Sendable {
         )
     }
 
-    /// The stream that has the decisions of operators.
     static func control(_ settings: JetStreamSettings, isSynced: Bool) -> ClusterStream {
         ClusterStream(
             .log,
@@ -97,8 +93,7 @@ struct ClusterStream: Sendable {
         return subject.hasPrefix(prefix) ? String(subject.dropFirst(prefix.count)) : nil
     }
 
-    /// One like it that has another name, to find out if servers could have it. It must not look
-    /// like a shard's.
+    /// A copy under another name, to try it out. It must not look like a shard's.
     func trial(in cluster: String) -> ClusterStream {
         var trial = self
         let suffix = hex(randomBytes(4))

@@ -1,18 +1,16 @@
 import JSON
-import NATS
+package import NATS
+package import Net
 import System
 
-/// The requests of JetStream's API that a cluster needs.
 struct JetStreamAPI: Sendable {
     /// How long one answer may take. Callers ask again, so it is shorter than `commit_wait`.
     static let timeout = Duration.seconds(2)
-    /// The same for what all servers of a cluster work at. A list waits four seconds for those that
-    /// do not answer.
+    /// For requests to all servers: a list waits four seconds for those that do not answer.
     static let longTimeout = Duration.seconds(5)
 
     let client: NATSClient
 
-    /// An error that JetStream answered.
     struct Refusal: Error, Equatable {
         let code: Int
         let text: String
@@ -41,7 +39,6 @@ struct JetStreamAPI: Sendable {
         }
     }
 
-    /// The result of a request, or JetStream's error.
     func ask(
         _ subject: String,
         timeout: Duration = timeout,
@@ -67,7 +64,7 @@ struct JetStreamAPI: Sendable {
         do throws(JSONProblem) {
             return try JSONValue(parsing: message.body, depthMax: 16)
         } catch {
-            throw NATSError(.malformed, "the answer of JetStream is not JSON: \(error.reason)")
+            throw .malformed("the answer of JetStream is not JSON: \(error.reason)")
         }
     }
 }
@@ -84,5 +81,47 @@ extension CommitLogError {
         case .timeout: self.init(.unreachable, "JetStream did not answer \(request) in time")
         case .disconnected, .malformed: self.init(.unreachable, error.description)
         }
+    }
+}
+
+/// Where the commit log of a shard lies in NATS JetStream.
+package struct JetStreamSettings: Sendable, Equatable {
+    package var servers: [NATSServerAddress]
+    package var authentication: NATSSettings.Authentication
+    /// nil: TLS is used only with servers that demand it or have a `tls://` address.
+    package var tls: OutboundTLS?
+    /// Several clusters of Sluice may share the servers.
+    package var cluster: String
+    /// The gateway's name in the cluster, with which the names of its shards begin.
+    package var node: String
+    /// Copies of each stream, on as many servers.
+    package var replicas: Int
+
+    package init(
+        servers: [NATSServerAddress],
+        authentication: NATSSettings.Authentication = .none,
+        tls: OutboundTLS? = nil,
+        cluster: String = "main",
+        node: String,
+        replicas: Int = 3
+    ) {
+        self.servers = servers
+        self.authentication = authentication
+        self.tls = tls
+        self.cluster = cluster
+        self.node = node
+        self.replicas = replicas
+    }
+
+    package var client: NATSSettings {
+        var settings = NATSSettings(
+            servers: servers,
+            authentication: authentication,
+            tls: tls,
+            name: "sluice/\(Version.current) \(node)",
+            minimumVersion: JetStreamLog.minimumVersion
+        )
+        settings.inboxPrefix = "sluice.\(cluster).inbox"
+        return settings
     }
 }

@@ -10,8 +10,7 @@ package final class JetStreamCluster: ClusterEngine {
     private let isSynced: Bool
     private let registerStream: RegisterStream
 
-    /// `queueBytes` is what a queue keeps at most; `isSynced` demands servers that sync before they
-    /// confirm.
+    /// `queueBytes` bounds a queue; `isSynced` demands servers that sync before they confirm.
     package convenience init(
         _ client: NATSClient,
         _ settings: JetStreamSettings,
@@ -138,7 +137,7 @@ package final class JetStreamCluster: ClusterEngine {
         let stream = registerStream.stream
         if let found = try registerSetup.info() {
             if let problem = stream.problem(of: found.config) {
-                throw CommitLogError(.refused, problem)
+                throw .refused(problem)
             }
             _ = try registers()
             if stream.isOutdated(found.config, bytes: found.bytes) {
@@ -157,5 +156,38 @@ package final class JetStreamCluster: ClusterEngine {
         return text
             + "; the server is in no cluster, where the tag \(ClusterStream.syncTag) is not checked: "
             + "see to sync_interval: always"
+    }
+}
+
+/// A page of the list of streams, and the shards of a cluster in it.
+struct StreamList {
+    private(set) var shards: [ListedShard] = []
+    /// Where the next page begins; nil: this is the last one.
+    private(set) var next: Int?
+
+    /// Shards that a gateway takes note of.
+    static let streamsMax = 10_000
+    /// What servers put on a page.
+    private static let pageSize = 256
+
+    /// Leaves out streams that are no logs of this cluster, or whose leader tells no state.
+    init(_ answer: JSONValue, of cluster: String) throws(CommitLogError) {
+        guard let streams = answer["streams"]?.elements ?? (answer["streams"] == nil ? [] : nil),
+            let total = answer["total"]?.wholeNumber, let offset = answer["offset"]?.wholeNumber
+        else { throw .unreachable("JetStream's answer has no list of streams") }
+        let prefix = ClusterStream.logPrefix(of: cluster)
+        for stream in streams {
+            guard let name = stream["config"]?["name"]?.text, name.hasPrefix(prefix),
+                let last = stream["state"]?["last_seq"]?.wholeNumber, last >= 0
+            else { continue }
+            let shard = String(name.dropFirst(prefix.count))
+            // The cluster "a_Q_b" has streams with the prefix of the cluster "a".
+            let subject = ClusterStream.subjectOfLog(of: shard, in: cluster)
+            guard stream["config"]?["subjects"] == .array([.string(subject)]) else { continue }
+            shards.append(ListedShard(name: shard, last: UInt64(last)))
+        }
+        // Servers leave out streams without a state, but count them.
+        let end = offset + max(answer["limit"]?.wholeNumber ?? Self.pageSize, 1)
+        if end < min(total, Self.streamsMax) { next = end }
     }
 }

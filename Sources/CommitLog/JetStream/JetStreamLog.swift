@@ -5,8 +5,7 @@ package import System
 /// A shard's commit log in a stream of NATS JetStream. The fence is the stream's expected last
 /// sequence, which all replicas check when they apply an append.
 package final class JetStreamLog: EngineLog {
-    /// Servers before it lose messages when their cluster changes, or confirm before they have
-    /// synced.
+    /// Older servers lose messages when their cluster changes, or confirm before they sync.
     package static let minimumVersion = ServerVersion(2, 14, 0)
 
     private let setup: StreamSetup
@@ -34,8 +33,7 @@ package final class JetStreamLog: EngineLog {
 
     private func info() throws(CommitLogError) -> StreamSetup.Info {
         guard let found = try setup.info() else {
-            throw CommitLogError(
-                .damaged,
+            throw .damaged(
                 "the stream \(stream.name) is gone; restore it from a backup (nats stream restore)"
             )
         }
@@ -51,8 +49,8 @@ package final class JetStreamLog: EngineLog {
         until deadline: Moment
     ) -> AppendAnswer {
         for (index, part) in parts.enumerated() {
-            // One after the other: if a rival appends one entry first, part 0 is refused, but part
-            // 1 would follow it.
+            // One at a time: if a rival appends first, part 0 is refused, but part 1 would follow
+            // it.
             let number = last + UInt64(index) + 1
             let writer = String(id.writer, radix: 16)
             let name = "\(writer).\(id.epoch).\(id.commit).\(index)"
@@ -124,8 +122,7 @@ package final class JetStreamLog: EngineLog {
         guard number <= last else {
             consumer?.delete(api)
             guard number == last + 1 else {
-                throw CommitLogError(
-                    .damaged,
+                throw .damaged(
                     "the stream \(stream.name) ends with entry \(last), but there was an entry \(number - 1)"
                 )
             }
@@ -140,7 +137,7 @@ package final class JetStreamLog: EngineLog {
         let entries = try fetch(from: number, atMost: bytes, last, &consumer)
         guard !entries.isEmpty else {
             _ = try entry(from: number, last)
-            throw CommitLogError(.unreachable, "JetStream does not deliver entry \(number) yet")
+            throw .unreachable("JetStream does not deliver entry \(number) yet")
         }
         try checkHoles(in: entries, from: number, last)
         state.withLock { [consumer] in $0.consumer = consumer }
@@ -177,18 +174,14 @@ package final class JetStreamLog: EngineLog {
             if entry.number != expected {
                 let missing = try self.entry(from: expected, last)
                 guard missing.number == entry.number else {
-                    throw CommitLogError(
-                        .unreachable,
-                        "JetStream left entry \(missing.number) out"
-                    )
+                    throw .unreachable("JetStream left entry \(missing.number) out")
                 }
             }
             expected = entry.number + 1
         }
     }
 
-    /// The first entry from this number on. `last` is the last number that was given, so there
-    /// should be one.
+    /// The first entry from this number on; `last` is the last number given, so there is one.
     private func entry(from number: UInt64, _ last: UInt64) throws(CommitLogError) -> NumberedEntry
     {
         let answer = try api.ask("STREAM.MSG.GET.\(stream.name)") { json in
@@ -203,16 +196,13 @@ package final class JetStreamLog: EngineLog {
                     Array((answer["message"]?["data"]?.text ?? "").utf8)[...],
                     .standard
                 )
-            else { throw CommitLogError(.unreachable, "JetStream's answer has no message") }
+            else { throw .unreachable("JetStream's answer has no message") }
             return NumberedEntry(number: UInt64(found), bytes: bytes)
         case .failure(let refusal):
             guard refusal.code == JetStreamAPI.Refusal.messageNotFound else {
                 throw CommitLogError(refusal.kind, refusal.text)
             }
-            throw CommitLogError(
-                .damaged,
-                "the stream \(stream.name) has lost the entries \(number) to \(last)"
-            )
+            throw .damaged("the stream \(stream.name) has lost the entries \(number) to \(last)")
         }
     }
 
@@ -223,8 +213,7 @@ package final class JetStreamLog: EngineLog {
         guard info.first < number else { return true }
         // The stream would get another end, and so the fence.
         guard number <= info.last + 1 else {
-            throw CommitLogError(
-                .unreachable,
+            throw .unreachable(
                 "the stream \(stream.name) ends with entry \(info.last), before \(number)"
             )
         }
@@ -236,5 +225,31 @@ package final class JetStreamLog: EngineLog {
         }
         if end == number { state.withLock { $0.trim = TrimSteps() } }
         return end == number
+    }
+}
+
+/// How many entries of a stream are trimmed at once. All replicas remove them before they append
+/// again, and that takes as long as they are large, which only the stream's size tells afterwards.
+struct TrimSteps {
+    private static let bytesMax = 16 << 20
+    private static let entriesMax: UInt64 = 1 << 20
+
+    /// Pieces of a base, with which a log begins, have half a mebibyte.
+    private var entries: UInt64 = 32
+    private var bytesBefore: Int?
+
+    /// The entries of the next step, of a stream that has so many bytes now.
+    mutating func next(streamBytes: Int) -> UInt64 {
+        if let bytesBefore {
+            // Appends in between make it less.
+            let removed = bytesBefore - streamBytes
+            if removed > Self.bytesMax {
+                entries = max(1, entries / 2)
+            } else if removed < Self.bytesMax / 2 {
+                entries = min(entries * 2, Self.entriesMax)
+            }
+        }
+        bytesBefore = streamBytes
+        return entries
     }
 }

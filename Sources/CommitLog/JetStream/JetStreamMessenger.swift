@@ -42,13 +42,13 @@ final class JetStreamMessenger: ClusterMessenger {
         do throws(NATSError) {
             // Refusals come to the inbox that sent it.
             guard let inbox = inbox.withLock(\.self) else {
-                throw NATSError(.disconnected, "this gateway does not listen to the others yet")
+                throw .disconnected("this gateway does not listen to the others yet")
             }
             for part in parts {
                 try client.send(OutgoingMessage(to: subject(of: node), body: part), from: inbox)
             }
         } catch {
-            throw CommitLogError(.unreachable, error.description)
+            throw .unreachable(error.description)
         }
     }
 

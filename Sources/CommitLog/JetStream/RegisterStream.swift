@@ -4,9 +4,8 @@ import System
 
 /// The registers of a cluster: a stream that has the last message of each subject.
 ///
-/// One request reads all of them, and any replica answers it: a consumer would need a vote of the
-/// brokers for each read. A replica may be behind. One that does not have what this gateway itself
-/// has set is not believed.
+/// Any replica answers a read: a consumer would need a vote of the brokers. A replica may be
+/// behind; one that lacks what this gateway has set is not believed.
 final class RegisterStream: Sendable {
     /// A removed register is a message that the servers forget by themselves. A purge would leave
     /// no trace by which a reader could tell a replica that is behind.
@@ -51,7 +50,7 @@ final class RegisterStream: Sendable {
         }
         if let refusal = JetStreamAPI.Refusal(answer) { throw stream.error(for: refusal) }
         guard let sequence = answer["seq"]?.wholeNumber, sequence > 0 else {
-            throw CommitLogError(.unreachable, "JetStream's answer has no sequence")
+            throw .unreachable("JetStream's answer has no sequence")
         }
         let position = Position(sequence: UInt64(sequence), moment: .now)
         newest.withLock { newest in
@@ -76,14 +75,10 @@ final class RegisterStream: Sendable {
         } catch {
             throw CommitLogError(error, request)
         }
-        throw CommitLogError(
-            .unreachable,
-            "JetStream did not answer \(request) in time, or is behind"
-        )
+        throw .unreachable("JetStream did not answer \(request) in time, or is behind")
     }
 
-    /// All registers that one replica has, and the sequence of the last one; nil: the replica does
-    /// not answer.
+    /// One replica's registers and its last sequence; nil: it does not answer.
     private func fetch(
         _ request: String,
         until deadline: Moment
@@ -110,14 +105,14 @@ final class RegisterStream: Sendable {
             case 404: return (registers, last)
             // The end of the answer, and of the stream unless that is larger than we make it.
             case 204 where message.header("Nats-Num-Pending") == "0": return (registers, last)
-            case 204: throw NATSError(.malformed, "JetStream has more registers than fit")
-            case 503: throw NATSError(.noResponders, message.statusText)
-            default: throw NATSError(.malformed, message.statusText)
+            case 204: throw .malformed("JetStream has more registers than fit")
+            case 503: throw .noResponders(message.statusText)
+            default: throw .malformed(message.statusText)
             }
             guard let sequence = message.header("Nats-Sequence").flatMap({ UInt64($0) }),
                 let name = message.header("Nats-Subject").flatMap({ stream.register(of: $0) })
             else {
-                throw NATSError(.malformed, "a message of JetStream has no sequence or subject")
+                throw .malformed("a message of JetStream has no sequence or subject")
             }
             last = max(last, sequence)
             guard message.header(Self.removal.name) == nil else {
@@ -126,7 +121,7 @@ final class RegisterStream: Sendable {
             }
             registers[name] = Register(value: message.body, revision: sequence)
         }
-        throw NATSError(.malformed, "JetStream has more registers than fit")
+        throw .malformed("JetStream has more registers than fit")
     }
 
     /// The first message of an answer. A broker that hangs gets requests until others notice, and

@@ -2,8 +2,7 @@ import JSON
 import NATS
 import System
 
-/// A reader of a stream, without acknowledgements. One server keeps its place, and forgets it after
-/// 30 s without a request.
+/// Reads a stream without acknowledgements. A server forgets it after 30 s without a request.
 struct StreamConsumer: Sendable {
     /// Less is not worth a consumer. The server gives nothing if the next message does not fit.
     static let bytesLeast = 2 << 20
@@ -36,8 +35,7 @@ struct StreamConsumer: Sendable {
         }
     }
 
-    /// Entries from `next` on, of about so many bytes. Empty if the consumer's server does not have
-    /// them yet.
+    /// Entries from `next` on, of about so many bytes; empty if its server lacks them yet.
     mutating func fetch(
         _ api: JetStreamAPI,
         atMost bytes: Int,
@@ -82,23 +80,22 @@ struct StreamConsumer: Sendable {
         while entries.count < Self.batch, entries.last?.number != last {
             let message = try inbox.next(until: deadline)
             guard message.status == nil else {
-                // The end, or the next one does not fit. 503: other servers do not know the
-                // consumer yet.
+                // The end, or the next does not fit. 503: other servers do not know the consumer
+                // yet.
                 guard !entries.isEmpty || [404, 408, 503].contains(message.status) else {
-                    throw NATSError(.noResponders, message.statusText)
+                    throw .noResponders(message.statusText)
                 }
                 break
             }
             guard let number = Self.number(message.reply) else {
-                throw NATSError(.malformed, "a message of JetStream has no sequence")
+                throw .malformed("a message of JetStream has no sequence")
             }
             entries.append(NumberedEntry(number: number, bytes: message.body))
         }
         return entries
     }
 
-    /// `$JS.ACK.stream.consumer.delivered.SEQUENCE.consumed.time.pending`, or with the domain and
-    /// account after `ACK`.
+    /// `$JS.ACK.stream.consumer.delivered.SEQUENCE.…`, or with domain and account after `ACK`.
     static func number(_ reply: String?) -> UInt64? {
         guard let words = reply?.split(separator: "."), words.starts(with: ["$JS", "ACK"]) else {
             return nil

@@ -10,20 +10,19 @@ struct StreamSetup: Sendable {
     let api: JetStreamAPI
     let stream: ClusterStream
 
-    /// Corrects the stream's configuration. Makes the stream, or throws `missing`, if it is not
-    /// there.
+    /// Corrects the stream's configuration; makes a missing stream, or throws `missing`.
     func open(makes: Bool) throws(CommitLogError) {
         try checkServer()
         if let found = try info() {
             if let problem = stream.problem(of: found.config) {
-                throw CommitLogError(.refused, problem)
+                throw .refused(problem)
             }
             if stream.isOutdated(found.config, bytes: found.bytes) {
                 try configure("UPDATE", stream.keeping(found.config, bytes: found.bytes))
             }
         } else {
             guard makes else {
-                throw CommitLogError(.missing, "there is no stream \(stream.name)")
+                throw .missing("there is no stream \(stream.name)")
             }
             try configure("CREATE", stream)
         }
@@ -45,10 +44,7 @@ struct StreamSetup: Sendable {
                 let first = state["first_seq"]?.wholeNumber, first >= 0,
                 let last = state["last_seq"]?.wholeNumber, last >= 0
             else {
-                throw CommitLogError(
-                    .unreachable,
-                    "JetStream's answer has no configuration or state"
-                )
+                throw .unreachable("JetStream's answer has no configuration or state")
             }
             return Info(
                 config: config,
@@ -85,8 +81,7 @@ struct StreamSetup: Sendable {
         if case .failure(let refusal) = try api.ask("STREAM.DELETE.\(trial.name)"),
             refusal.code != JetStreamAPI.Refusal.streamNotFound, problem == nil
         {
-            problem = CommitLogError(
-                .refused,
+            problem = CommitLogError.refused(
                 "the stream \(trial.name), made for this check, cannot be deleted: \(refusal.text); "
                     + "delete it with: nats stream rm \(trial.name)"
             )
@@ -126,14 +121,12 @@ struct StreamSetup: Sendable {
             throw CommitLogError(error?.kind == .refused ? .refused : .unreachable, text)
         case .connected(let address, let info):
             guard info.hasJetStream else {
-                throw CommitLogError(
-                    .refused,
+                throw .refused(
                     "\(address) has no JetStream; add a jetstream block to its configuration"
                 )
             }
             guard info.payloadMax >= Self.payloadLeast else {
-                throw CommitLogError(
-                    .refused,
+                throw .refused(
                     "\(address) takes messages of \(info.payloadMax) bytes; set max_payload to 1MB or more"
                 )
             }

@@ -23,7 +23,7 @@ final class ConnectionAttempt: Sendable {
             }
             worker.leave()
         } catch {
-            throw CommitLogError(.unreachable, "\(error)")
+            throw .unreachable("\(error)")
         }
     }
 
@@ -50,7 +50,7 @@ final class ConnectionAttempt: Sendable {
             withCStrings(words.map(\.1)) { values in PQconnectdbParams(names, values, 1) }
         }
         guard let connection else {
-            return .failed(CommitLogError(.unreachable, "libpq has no memory"))
+            return .failed(.unreachable("libpq has no memory"))
         }
         guard PQstatus(connection) == CONNECTION_OK else {
             let text = PostgreSQLSession.message(of: connection)

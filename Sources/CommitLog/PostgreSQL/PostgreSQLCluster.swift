@@ -1,8 +1,7 @@
 package import System
 
-/// The logs and registers of a cluster in tables of PostgreSQL.
-///
-/// Connections beside those of the logs: what waits for a standby must not hold up the registers.
+/// The logs and registers of a cluster in PostgreSQL. Registers have connections of their own: what
+/// waits for a standby must not hold them up.
 package final class PostgreSQLCluster: ClusterEngine {
     private static let timeout = Duration.seconds(2)
     /// How long a removal goes on to delete rows.
@@ -43,8 +42,8 @@ package final class PostgreSQLCluster: ClusterEngine {
             let deadline = Moment.now + Self.timeout * 2
             try logs.table.make(&link, deadline)
             try registerTable.table.make(&link, deadline)
-            // A gateway may have died while it removed a shard. What is left takes room, and does
-            // no other harm.
+            // A gateway may have died in a removal. What is left takes room, and does no other
+            // harm.
             try? deleteRemoved(&link, until: .now + Self.timeout)
         }
     }
@@ -58,7 +57,7 @@ package final class PostgreSQLCluster: ClusterEngine {
             for row in 0..<rows.rowCount {
                 guard let name = rows.text(row, 0), let last = rows.number(row, 1), last >= 0
                 else {
-                    throw CommitLogError(.damaged, "the table \(logs.table.name) has another form")
+                    throw .damaged("the table \(logs.table.name) has another form")
                 }
                 guard name != Self.controlName else { continue }
                 shards.append(ListedShard(name: name, last: UInt64(last)))
@@ -125,10 +124,7 @@ package final class PostgreSQLCluster: ClusterEngine {
                 guard let name = rows.text(row, 0), let value = rows.bytes(row, 1),
                     let revision = rows.number(row, 2), revision >= 0
                 else {
-                    throw CommitLogError(
-                        .damaged,
-                        "the table \(registerTable.table.name) has another form"
-                    )
+                    throw .damaged("the table \(registerTable.table.name) has another form")
                 }
                 registers[name] = Register(value: value, revision: UInt64(revision))
             }

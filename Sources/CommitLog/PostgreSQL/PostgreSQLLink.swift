@@ -1,5 +1,4 @@
 import CPostgreSQL
-import Crypto
 import System
 
 /// A connection that is made again when it is lost, and the append that is under way on it.
@@ -36,9 +35,8 @@ struct PostgreSQLLink: ~Copyable {
 
     // MARK: - Statements
 
-    /// Runs a statement. One whose answer does not come in time stays under way, and the next one
-    /// waits for it: a server that waits for its standby does not notice that its client is gone,
-    /// and would keep each connection.
+    /// Runs a statement. The next one waits for it if its answer is late: a server that waits for
+    /// its standby does not notice that its client is gone, and would keep each connection.
     mutating func run(
         _ sql: String,
         _ values: [PostgreSQLSession.Value] = [],
@@ -57,7 +55,7 @@ struct PostgreSQLLink: ~Copyable {
         or other: WakeUp,
         atMost time: Duration
     ) throws(CommitLogError) -> [String] {
-        guard let session else { throw CommitLogError(.unreachable, "the connection was lost") }
+        guard let session else { throw .unreachable("the connection was lost") }
         do throws(PostgreSQLSession.Failure) {
             return try session.notifications(or: other, atMost: time)
         } catch {
@@ -69,7 +67,7 @@ struct PostgreSQLLink: ~Copyable {
     mutating func confirm(until deadline: Moment) throws(CommitLogError) {
         _ = try run(LogTable.barrier(isSynced: isSynced), [], until: deadline)
         guard try checkCopies(until: deadline) else {
-            throw CommitLogError(.unreachable, Self.unconfirmed)
+            throw .unreachable(Self.unconfirmed)
         }
     }
 
@@ -106,8 +104,7 @@ struct PostgreSQLLink: ~Copyable {
             return true
         }
         guard self.append != append else { return true }
-        // An earlier one, which its caller has given up: the log must be read again before anything
-        // is appended.
+        // Its caller has given it up: the log must be read again before anything is appended.
         do throws(PostgreSQLSession.Failure) {
             guard try session.result(until: deadline) != nil else { return false }
         } catch {
@@ -144,26 +141,25 @@ struct PostgreSQLLink: ~Copyable {
         switch failure.kind {
         case .lost:
             lose(failure.text)
-            return CommitLogError(.unreachable, failure.text)
-        case .late: return CommitLogError(.unreachable, failure.text)
+            return .unreachable(failure.text)
+        case .late: return .unreachable(failure.text)
         case .refused(let code):
             let text = "\(failure.text) (SQLSTATE \(code))"
             switch code {
-            case "42P01": return CommitLogError(.damaged, "the table is gone: \(text)")
+            case "42P01": return .damaged("the table is gone: \(text)")
             case "42501":
-                return CommitLogError(
-                    .refused,
+                return .refused(
                     "\(text); grant the user all on the table, or CREATE on the schema before the first start"
                 )
-            case "53100": return CommitLogError(.noRoom, text)
+            case "53100": return .noRoom(text)
             case "25006":
                 // After a failover it is the standby now.
                 lose(text)
-                return CommitLogError(.unreachable, text)
+                return .unreachable(text)
             // What the server does not have or cannot understand.
             case _ where ["42", "0A", "22", "3D", "3F", "28"].contains(code.prefix(2)):
-                return CommitLogError(.refused, text)
-            default: return CommitLogError(.unreachable, text)
+                return .refused(text)
+            default: return .unreachable(text)
             }
         }
     }
@@ -194,7 +190,7 @@ struct PostgreSQLLink: ~Copyable {
         }
         connecting = attempt
         guard let result = attempt.wait(atMost: deadline - .now) else {
-            throw CommitLogError(.unreachable, "the server did not answer in time")
+            throw .unreachable("the server did not answer in time")
         }
         connecting = nil
         switch result {
@@ -210,8 +206,7 @@ struct PostgreSQLLink: ~Copyable {
         }
     }
 
-    /// Asks what the server promises. A session of ours that waits for a standby does so whatever
-    /// the defaults are.
+    /// Asks what the server promises, and sets what our sessions need.
     private mutating func check(
         _ session: PostgreSQLSession,
         until deadline: Moment
@@ -226,31 +221,27 @@ struct PostgreSQLLink: ~Copyable {
         }
         let version = Int(try ask("SELECT current_setting('server_version_num')")) ?? 0
         guard version >= Self.versionLeast else {
-            throw CommitLogError(
-                .refused,
+            throw .refused(
                 "the server has version \(version / 10_000); update it to \(Self.versionLeast / 10_000) or newer"
             )
         }
         guard try ask("SELECT pg_is_in_recovery()::text") == "false" else {
-            throw CommitLogError(.unreachable, "the server is a standby, and takes no commits")
+            throw .unreachable("the server is a standby, and takes no commits")
         }
-        // Defaults of a role or database must not change what a statement means, end it, or hide
-        // its warnings.
+        // Defaults of a role must not change what a statement means, end it, or hide its warnings.
         _ = try ask("SET default_transaction_isolation TO 'read committed'")
         _ = try ask("SET client_min_messages TO warning")
         _ = try ask("SET statement_timeout TO 0")
         if version >= 140_000 { _ = try ask("SET idle_session_timeout TO 0") }
         guard isSynced else { return }
         guard try ask("SELECT current_setting('fsync')") == "on" else {
-            throw CommitLogError(
-                .refused,
+            throw .refused(
                 "the server has fsync = off, and would lose commits in a power cut; set it to on, or set "
                     + "queue.durability: normal"
             )
         }
         guard settings.copies == .standby, try ask(Self.standbyNames).isEmpty else { return }
-        throw CommitLogError(
-            .refused,
+        throw .refused(
             "the server has no synchronous standby, so the loss of its disk would lose commits; set "
                 + "synchronous_standby_names, or set queue.postgresql.copies: storage if its storage is "
                 + "replicated, or queue.durability: normal"
@@ -259,7 +250,6 @@ struct PostgreSQLLink: ~Copyable {
 
     private static let versionLeast = 120_000
 
-    /// The server for the operator.
     mutating func description(until deadline: Moment) throws(CommitLogError) -> String {
         let found = try run(
             "SELECT current_setting('server_version'), current_setting('synchronous_standby_names')",

@@ -1,9 +1,7 @@
 package import System
 
-/// A shard's commit log in a table of PostgreSQL, with a row for each entry. The fence is row 0 of
-/// the shard, which has the last number.
-///
-/// Two connections: appends that wait for a standby must not hold up a reader.
+/// A shard's commit log in PostgreSQL, a row for each entry. The fence is row 0 of the shard, which
+/// has the last number. Appends that wait for a standby must not hold up a reader: two connections.
 package final class PostgreSQLLog: EngineLog {
     private static let timeout = Duration.seconds(2)
     /// Rows that one statement returns at most.
@@ -17,8 +15,7 @@ package final class PostgreSQLLog: EngineLog {
     private let writer: Locked<PostgreSQLLink>
     private let reader: Locked<PostgreSQLLink>
 
-    /// `isSynced` demands that a commit is on the disks of the server and of a copy before it is
-    /// confirmed.
+    /// `isSynced`: a commit is on the disks of the server and of a copy before it is confirmed.
     init(
         _ settings: PostgreSQLSettings,
         of shard: String,
@@ -129,7 +126,7 @@ package final class PostgreSQLLog: EngineLog {
             for row in 0..<rows.rowCount {
                 guard let number = rows.number(row, 0), number > 0, let body = rows.bytes(row, 1)
                 else {
-                    throw CommitLogError(.damaged, "the table \(logs.table.name) has another form")
+                    throw .damaged("the table \(logs.table.name) has another form")
                 }
                 entries.append(NumberedEntry(number: UInt64(number), bytes: body))
             }
@@ -147,23 +144,16 @@ package final class PostgreSQLLog: EngineLog {
         _ deadline: Moment
     ) throws(CommitLogError) {
         guard let last = try last(&link, deadline) else {
-            throw CommitLogError(
-                .damaged,
-                "the log of the shard \(shard) in the table \(logs.table.name) is gone"
-            )
+            throw .damaged("the log of the shard \(shard) in the table \(logs.table.name) is gone")
         }
         guard number <= last + 1 else {
-            throw CommitLogError(
-                .damaged,
+            throw .damaged(
                 "the table \(logs.table.name) ends with entry \(last) of the shard \(shard), but there was an "
                     + "entry \(number - 1)"
             )
         }
         guard number == last + 1 else {
-            throw CommitLogError(
-                .unreachable,
-                "entry \(number) cannot be read yet, or is lost; it is read again"
-            )
+            throw .unreachable("entry \(number) cannot be read yet, or is lost; it is read again")
         }
     }
 

@@ -1,8 +1,7 @@
 import Crypto
 import System
 
-/// Messages between gateways as notifications of PostgreSQL. They write no row, and wait for no
-/// disk and no standby.
+/// Messages as notifications of PostgreSQL: they write no row and wait for no disk or standby.
 final class PostgreSQLMessenger: ClusterMessenger {
     /// A notification has less than 8,000 bytes, in which a part is written as Base64.
     let partBytesMax = 5_700

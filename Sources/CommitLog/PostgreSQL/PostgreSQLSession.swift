@@ -1,13 +1,11 @@
 import CPostgreSQL
-import Crypto
 import Glibc
 import System
 
-/// One connection to a PostgreSQL server, by libpq. No call waits beyond its deadline. Only one
-/// thread at a time uses it.
+/// One connection by libpq, for one thread at a time. No call waits beyond its deadline.
 ///
-/// A statement whose result does not come in time stays under way: `result` goes on to wait for it.
-/// A second connection would run into the locks of the first one.
+/// A statement whose result is late stays under way: `result` goes on to wait for it. A second
+/// connection would run into the locks of the first one.
 final class PostgreSQLSession {
     enum Value {
         case text(String)
@@ -47,8 +45,8 @@ final class PostgreSQLSession {
                 let level = PQresultErrorField(notice, CInt(UInt8(ascii: "V"))).map {
                     String(cString: $0)
                 }
-                // "Canceling wait for synchronous replication": the transaction is committed here
-                // alone.
+                // "Canceling wait for synchronous replication": only this server has the
+                // transaction.
                 if level == "WARNING" {
                     Unmanaged<PostgreSQLSession>.fromOpaque(session).takeUnretainedValue()
                         .isReplicationDoubtful = true
@@ -102,10 +100,9 @@ final class PostgreSQLSession {
         isBusy = true
     }
 
-    /// Waits for the result of the statement that is under way; nil: it has not come yet.
-    ///
-    /// The server tells that a statement is done before it commits. If the commit fails, a second
-    /// result says so, and the first one counts for nothing.
+    /// Waits for the result of the statement under way; nil: it has not come yet. The server
+    /// reports a statement before it commits: if the commit fails, a second result replaces the
+    /// first.
     func result(until deadline: Moment) throws(Failure) -> PostgreSQLResult? {
         while isBusy {
             let isSent = PQflush(connection)

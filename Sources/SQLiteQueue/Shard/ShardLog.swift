@@ -103,7 +103,7 @@ final class ShardLog: ChangeLog {
         dropWriter()
         base.stop(directory)
         guard !isFenced else {
-            throw SQLiteError(CommitLogError(.fenced, "another writer has the log"))
+            throw SQLiteError(CommitLogError.fenced("another writer has the log"))
         }
         let end = try catchUp(directory)
         let isNew = applied == nil
@@ -334,7 +334,7 @@ final class ShardLog: ChangeLog {
         // Another gateway has begun an epoch since this one had its last.
         if lastEpoch > 0, commit.id.epoch > lastEpoch, commit.id.writer != incarnation {
             isFenced = true
-            throw SQLiteError(CommitLogError(.fenced, "another writer has the log"))
+            throw SQLiteError(CommitLogError.fenced("another writer has the log"))
         }
         return commit
     }

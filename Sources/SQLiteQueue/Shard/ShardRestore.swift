@@ -185,7 +185,7 @@ final class ReportingLog: CommitLog {
     }
 
     func trim(before number: UInt64) throws(CommitLogError) -> Bool {
-        guard canAppend else { throw CommitLogError(.refused, "this log is only read") }
+        guard canAppend else { throw .refused("this log is only read") }
         return try log.trim(before: number)
     }
 }

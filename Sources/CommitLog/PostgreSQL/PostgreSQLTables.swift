@@ -1,8 +1,7 @@
 import System
 
-/// The table of a cluster's logs, and statements on it; `$1` is the shard. Row 0 of a shard has the
-/// last number in its body, or nothing if the shard is removed and its other rows are not all
-/// deleted yet.
+/// The table of a cluster's logs, and statements on it; `$1` is the shard. Row 0 has the last
+/// number in its body, or nothing while the rows of a removed shard are deleted.
 struct LogTable: Sendable {
     let table: PostgreSQLTable
 
@@ -33,8 +32,7 @@ struct LogTable: Sendable {
 
     // MARK: - Durability
 
-    /// Makes the transaction wait for the standby, whatever session it runs in: a pooler may give
-    /// each transaction another one.
+    /// Waits for the standby in any session: a pooler may give each transaction another one.
     private static func synced(_ isSynced: Bool) -> String {
         guard isSynced else { return "SELECT 1" }
         return """
@@ -68,7 +66,6 @@ struct LogTable: Sendable {
     private static let last =
         "CASE WHEN octet_length(head.body) = 8 THEN ('x' || encode(head.body, 'hex'))::bit(64)::bigint END"
 
-    /// Each shard and its last number.
     var selectEnds: String {
         "\(heads(", \(Self.last)")) WHERE octet_length(head.body) = 8 LIMIT \(Self.shardsMax)"
     }
@@ -94,11 +91,9 @@ struct LogTable: Sendable {
         """
     }
 
-    /// Makes the shard one that is removed.
     var markRemoved: String { "UPDATE \(quoted) SET body = '' WHERE shard = $1 AND number = 0" }
 
-    /// Deletes `$2` rows of a removed shard at most. They follow the mark in the WAL, so they wait
-    /// for nothing.
+    /// Deletes `$2` rows of a removed shard. They follow the mark in the WAL: no wait.
     var deleteRows: String {
         """
         WITH unsynced AS MATERIALIZED (\(PostgreSQLTable.unsynced))
@@ -117,8 +112,7 @@ struct LogTable: Sendable {
 
     // MARK: - Entries
 
-    /// Inserts all parts or none. The fence is row 0: a rival waits for its lock, and looks at it
-    /// again then.
+    /// Inserts all parts or none. The fence: a rival waits for row 0's lock, then looks again.
     func insertEntries(
         _ parts: [[UInt8]],
         of shard: String,
@@ -166,5 +160,104 @@ struct LogTable: Sendable {
             ORDER BY number LIMIT \(limit)::bigint
         )
         """
+    }
+}
+
+/// A table of a cluster, which the first gateway makes.
+struct PostgreSQLTable: Sendable {
+    let name: String
+    /// Its columns and options, as `CREATE TABLE` takes them.
+    let definition: String
+    /// A further statement when it is made, or nothing.
+    var addition = ""
+
+    /// A cluster's name has letters, digits, `-` and `_`.
+    var quoted: String { "\"\(name)\"" }
+
+    func isThere(_ link: inout PostgreSQLLink, _ deadline: Moment) throws(CommitLogError) -> Bool {
+        let found = try link.run("SELECT to_regclass($1)::text", [.text(quoted)], until: deadline)
+        return found.text(0, 0) != nil
+    }
+
+    /// Makes it unless it is there.
+    func make(_ link: inout PostgreSQLLink, _ deadline: Moment) throws(CommitLogError) {
+        guard try !isThere(&link, deadline) else { return }
+        let sql = "DO $$ BEGIN CREATE TABLE \(quoted) \(definition); \(addition) END $$"
+        do throws(CommitLogError) {
+            _ = try link.run(sql, [], until: deadline)
+        } catch {
+            // Another gateway may have made it at the same moment.
+            guard try isThere(&link, deadline) else { throw error }
+        }
+    }
+
+    /// Checks that the user may use it, or may make it. Returns true if it is there.
+    func check(_ link: inout PostgreSQLLink, _ deadline: Moment) throws(CommitLogError) -> Bool {
+        let isThere = try isThere(&link, deadline)
+        guard
+            try link.run(isThere ? right : Self.schemaRight, [], until: deadline).text(0, 0)
+                == "true"
+        else {
+            throw .refused(
+                isThere
+                    ? "the user may not change the table \(name); grant all on it"
+                    : "the user may not make the table \(name); grant CREATE on the schema"
+            )
+        }
+        return isThere
+    }
+
+    private var right: String {
+        let rights = ["SELECT", "INSERT", "UPDATE", "DELETE"].map { right in
+            "has_table_privilege('\(quoted)', '\(right)')"
+        }
+        return "SELECT (\(rights.joined(separator: " AND ")))::text"
+    }
+
+    private static let schemaRight = "SELECT has_schema_privilege(current_schema(), 'CREATE')::text"
+
+    /// Waits for nothing, in any session: what the transaction does may be lost in a failover.
+    static let unsynced = "SELECT set_config('synchronous_commit', 'off', true)"
+}
+
+/// The table of a cluster's registers. They are hints, so their transactions wait for no disk and
+/// no standby: a gateway must be seen alive also while the standby is away.
+struct RegisterTable: Sendable {
+    let table: PostgreSQLTable
+
+    /// Rows that one answer has at most.
+    static let rowsMax: Int64 = 10_000
+
+    /// Few rows, written all the time: half of each page stays free for their next versions.
+    init(of cluster: String) {
+        table = PostgreSQLTable(
+            name: "sluice_\(cluster)_register",
+            definition: """
+                (name text PRIMARY KEY, value bytea NOT NULL, revision bigint NOT NULL) WITH (
+                    fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500
+                )
+                """
+        )
+    }
+
+    /// The transaction's number is the revision. A sequence would need a right of its own.
+    var setting: String {
+        """
+        WITH unsynced AS MATERIALIZED (\(PostgreSQLTable.unsynced))
+        INSERT INTO \(table.quoted) (name, value, revision)
+        SELECT $1::text, $2::bytea, txid_current() FROM unsynced
+        ON CONFLICT (name) DO UPDATE SET value = excluded.value, revision = excluded.revision
+        """
+    }
+
+    var removal: String {
+        """
+        WITH unsynced AS MATERIALIZED (\(PostgreSQLTable.unsynced))
+        DELETE FROM \(table.quoted) WHERE name = $1 AND EXISTS (SELECT FROM unsynced)
+        """
+    }
+
+    var selection: String {
+        "SELECT name, value, revision FROM \(table.quoted) LIMIT \(Self.rowsMax)"
     }
 }
