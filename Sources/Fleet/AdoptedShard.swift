@@ -2,11 +2,10 @@ import Queue
 import SQLiteQueue
 import System
 
-/// A shard of another gateway, which this one empties: its queue, and the packets of it that
-/// delivery holds.
+/// A shard of another gateway, which this one empties, and its packets that delivery holds.
 ///
-/// Delivery asks only for packets of the home shard. An adopted shard hands over a few packets for
-/// each outlet unasked, and the next one as soon as one of them ends.
+/// Delivery requests packets of the home shard only. An adopted shard hands over a few packets per
+/// outlet unasked, and the next one when one of them ends.
 final class AdoptedShard: Sendable {
     /// Packets of each outlet that delivery holds at a time. They add to those that it asked for.
     static let packetsMax = 4
@@ -23,8 +22,7 @@ final class AdoptedShard: Sendable {
         /// Packets that the queue was asked for and has not handed over.
         var asked: [Outlet: Int] = [:]
 
-        /// How many more packets to ask for, so that those that delivery holds and those asked for
-        /// are `most`.
+        /// How many more packets to request, so that held and requested ones are `most`.
         mutating func ask(upTo most: Int, for outlet: Outlet) -> Int {
             let here = held.values.count { $0 == outlet }
             let count = max(0, most - here - asked[outlet, default: 0])

@@ -3,17 +3,15 @@ import Queue
 import SQLiteQueue
 import System
 
-/// Owns the threads of a gateway in a cluster. `FleetLoop` has one, decides, and never waits for
-/// more than the engine. Two others do what takes long: one opens, absorbs and closes adopted
-/// shards, the other opens another home shard.
+/// Owns the threads of a gateway in a cluster. `FleetLoop` decides, and waits only for the engine.
+/// The others do what takes long: with adopted shards, and with another home shard.
 final class FleetKeeper: Sendable {
     enum News: Sendable {
-        /// Another gateway has it.
         case lost(Shard, String)
         case adopted(OwnedShard)
         /// It waits for the shard that absorbs it.
         case ceded(String, to: String)
-        case notAdopted(String, ShardProblem)
+        case notAdopted(String, CommitLogError)
         case absorbed(String, AbsorptionEnd)
         /// Another home shard is open.
         case homeReplaced
@@ -56,8 +54,7 @@ final class FleetKeeper: Sendable {
     /// Called from any thread.
     func post(_ news: News) { mailbox.post(news) }
 
-    /// Closes all shards and leaves the cluster. Until they are closed the others see that this
-    /// gateway lives.
+    /// Closes all shards and leaves the cluster. Until then the others see that it lives.
     func stop() {
         opener.end()
         adoptions.stop()
@@ -76,11 +73,10 @@ final class FleetKeeper: Sendable {
         { [mailbox] in mailbox.post(.lost(shard, name)) }
     }
 
-    /// Takes a shard over.
     func adopt(_ name: String, knownTo entry: UInt64) -> Bool {
         adoptions.post { [self] in
             let shard = opener.newShard()
-            do throws(ShardProblem) {
+            do throws(CommitLogError) {
                 let queue = try opener.open(
                     name,
                     as: shard,
@@ -99,13 +95,12 @@ final class FleetKeeper: Sendable {
             } catch {
                 opener.giveBack(shard)
                 // The copy may be incomplete. But if the log is damaged, it may be the last copy.
-                if error.kind != .lasting { ShardDirectories(opener.settings).remove(name) }
+                if !error.isLasting { ShardDirectories(opener.settings).remove(name) }
                 post(.notAdopted(name, error))
             }
         }
     }
 
-    /// Closes a shard that another gateway has.
     func close(_ lost: OwnedShard) {
         _ = adoptions.post { [opener] in
             lost.queue.close()
@@ -129,7 +124,7 @@ final class FleetKeeper: Sendable {
             var pause = Duration.milliseconds(250)
             let shard = opener.newShard()
             while !opener.hasEnded {
-                do throws(ShardProblem) {
+                do throws(CommitLogError) {
                     let home = try openHome(shard, besides: lost)
                     let old = fleet.replaceHome(with: home)
                     post(.homeReplaced)
@@ -150,17 +145,12 @@ final class FleetKeeper: Sendable {
     private func openHome(
         _ shard: Shard,
         besides lost: Set<String>
-    ) throws(ShardProblem) -> OwnedShard {
-        let choice: HomeChoice
-        do throws(CommitLogError) {
-            choice = HomeChoice(
-                for: opener.settings.node,
-                among: try opener.cluster.shards(),
-                try opener.cluster.registers()
-            )
-        } catch {
-            throw ShardProblem(error)
-        }
+    ) throws(CommitLogError) -> OwnedShard {
+        let choice = HomeChoice(
+            for: opener.settings.node,
+            among: try opener.cluster.shards(),
+            try opener.cluster.registers()
+        )
         return try opener.openHome(
             by: choice,
             as: shard,

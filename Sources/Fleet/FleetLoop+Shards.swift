@@ -82,8 +82,8 @@ extension FleetLoop {
         for target in fleet.openShards {
             for (name, progress) in target.queue.absorptions where !plan.isHeldOff(name) {
                 if progress == .done { return absorb(name, nil, into: target) }
-                // Another gateway has it now, or has absorbed it. That a list of shards lacks it
-                // would not tell: lists may be incomplete.
+                // Another gateway has or absorbed it. A list without it proves nothing: it may be
+                // incomplete.
                 let isElsewhere = gone[name] != nil || watch.isOwned(name, .now)
                 if progress == .intended, own.shards[name] == nil, isElsewhere {
                     target.queue.forget(absorbed: name) { _ in }
@@ -169,9 +169,10 @@ extension FleetLoop {
             job = nil
             fleet.change { $0.adopting = nil }
             switch problem.kind {
-            case .gone, .taken: plan.holdOff(name, for: timing.heartbeat * 2, .now)
-            case .passing: plan.holdOff(name, for: timing.heartbeat, .now)
-            case .noRoom, .lasting: refuse(name, problem.description, for: plan.failed(name))
+            case .missing, .fenced: plan.holdOff(name, for: timing.heartbeat * 2, .now)
+            case .unreachable: plan.holdOff(name, for: timing.heartbeat, .now)
+            case .noRoom, .refused, .damaged, .newer:
+                refuse(name, problem.description, for: plan.failed(name))
             }
         case .absorbed(let name, let end): absorbed(name, end)
         case .homeReplaced: nextHeartbeat = .now
@@ -203,7 +204,6 @@ extension FleetLoop {
         }
     }
 
-    /// Another gateway has the shard.
     func lose(_ name: String, to successor: String?) {
         let node = successor ?? "unknown yet"
         if name == fleet.home.name {
@@ -229,8 +229,7 @@ extension FleetLoop {
 }
 
 extension QueueStatus {
-    /// Dead letters of others must not fill the home shard. Until there is room they stay where
-    /// they are.
+    /// Dead letters of others must not fill the home shard; they wait until there is room.
     fileprivate func hasRoom(forLetters added: Int) -> Bool {
         added == 0 || bytes + added <= bytesMax / 8 * 7 && freeBytes > 2 * added
     }

@@ -3,8 +3,7 @@ import Queue
 import SQLiteQueue
 import System
 
-/// The thread that tells the others that this gateway lives, looks at them, and decides which
-/// shards it takes.
+/// Tells the others that this gateway lives, looks at them, and decides which shards it takes.
 final class FleetLoop {
     /// What the thread for adopted shards does with one of them.
     enum Job {
@@ -36,7 +35,6 @@ final class FleetLoop {
     var gone: [String: WallTime] = [:]
     /// Home shards that this process has lost. It never chooses them again.
     var lostHomes: Set<String> = []
-    /// Names of gateways that lived at the last look.
     private var others: Set<String> = []
 
     init(_ keeper: FleetKeeper, _ own: NodeRegister) {
@@ -74,16 +72,15 @@ final class FleetLoop {
             try tell()
             try look()
             try cluster.confirm()
-            // While another gateway reads the log of one of these shards it may begin to deliver at
-            // any moment.
+            // A gateway that reads the log of one of these shards may begin to deliver at any
+            // moment.
             if !isContested { fleet.trust(until: began + timing.trustedFor) }
             if isCutOff { journal.info("cluster reached") }
             isCutOff = false
             fleet.change { $0.problem = nil }
         } catch {
             guard !isCutOff else {
-                // Longer than an election: the server may be cut off from the others, while another
-                // one is not.
+                // Longer than an election: this server may be cut off while another one is not.
                 if .now >= changesServerAt {
                     changesServerAt = .now + timing.trustedFor
                     cluster.changeServer()
@@ -120,8 +117,7 @@ final class FleetLoop {
         for shard in fleet.openShards where own.shards[shard.name] != nil {
             own.entries[shard.name] = shard.queue.lastEntry
         }
-        // The epoch is not known before the log is read; no other gateway takes this one for its
-        // successor.
+        // The epoch is unknown before the log is read; no other takes this one for its successor.
         if let name = job?.shard, own.shards[name] == nil {
             own.shards[name] = NodeRegister.readingEpoch
         }
@@ -169,7 +165,6 @@ final class FleetLoop {
         }
     }
 
-    /// Writes into the journal who has come and gone.
     private func announceGateways(_ now: Moment) {
         let living = watch.namesSeenAlive(now)
         let newcomers = living.subtracting(others)

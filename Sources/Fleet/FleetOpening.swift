@@ -19,31 +19,27 @@ package final class FleetOpening: Sendable {
         _ settings: FleetSettings,
         _ cluster: any ClusterEngine,
         _ journal: Journal
-    ) throws(ShardProblem) {
+    ) throws(CommitLogError) {
         self.settings = settings
         self.journal = journal
-        do throws(QueueError) {
-            lock = try DirectoryLock(settings.directory)
-        } catch {
-            throw ShardProblem(.lasting, error.description)
+        lock = try CommitLogError.onQueue(.refused) { () throws(QueueError) in
+            try DirectoryLock(settings.directory)
         }
-        do throws(SystemError) {
-            opener = try ShardOpener(settings, cluster, journal)
-            control = try ControlLog(
+        (opener, control) = try CommitLogError.onSystem(.refused) { () throws(SystemError) in
+            let control = try ControlLog(
                 cluster.control,
                 node: settings.node,
                 patience: settings.queue.commitRetries.timeout,
                 journal
             )
-        } catch {
-            throw ShardProblem(.lasting, error.description)
+            return (try ShardOpener(settings, cluster, journal), control)
         }
     }
 
-    /// May be tried again after a `passing` problem.
-    package func open() throws(ShardProblem) -> ShardFleet {
+    /// May be tried again if the engine is `unreachable`.
+    package func open() throws(CommitLogError) -> ShardFleet {
         let messages = try startMessages()
-        do throws(ShardProblem) {
+        do throws(CommitLogError) {
             return try open(messages)
         } catch {
             messages.stop()
@@ -51,19 +47,15 @@ package final class FleetOpening: Sendable {
         }
     }
 
-    private func open(_ messages: FleetMessages) throws(ShardProblem) -> ShardFleet {
-        do throws(CommitLogError) {
-            try opener.cluster.open()
-        } catch {
-            throw ShardProblem(error)
-        }
+    private func open(_ messages: FleetMessages) throws(CommitLogError) -> ShardFleet {
+        try opener.cluster.open()
         var own = NodeRegister(node: settings.node, life: life)
         own.keyFingerprint = settings.keyFingerprint
-        do throws(ShardProblem) {
+        do throws(CommitLogError) {
             return try join(own, messages)
         } catch {
             // The next start has another life, and would leave another register.
-            if error.kind != .passing { try? opener.cluster.set(own.name, to: nil) }
+            if error.kind != .unreachable { try? opener.cluster.set(own.name, to: nil) }
             throw error
         }
     }
@@ -71,33 +63,29 @@ package final class FleetOpening: Sendable {
     private func join(
         _ own: NodeRegister,
         _ messages: FleetMessages
-    ) throws(ShardProblem) -> ShardFleet {
+    ) throws(CommitLogError) -> ShardFleet {
         let began = Moment.now
-        let choice: HomeChoice
-        let namesakes: [NodeRegister]
         let cluster = opener.cluster
-        do throws(CommitLogError) {
-            // Ours comes first: a gateway reads no older registers than its own last one, so those
-            // below are fresh.
-            try cluster.set(own.name, to: own.bytes)
-            let (shards, registers) = (try cluster.shards(), try cluster.registers())
-            try useKey(registers, messages)
-            choice = HomeChoice(for: settings.node, among: shards, registers)
-            namesakes = choice.namesakes(of: own)
-            try checkName(own, namesakes, messages)
-            messages.takeName()
-            for namesake in namesakes where namesake.tellsNothing {
-                try cluster.set(namesake.name, to: nil)
-            }
-            try checkList(shards, registers, choice)
-            try clean(shards, registers)
-        } catch {
-            throw ShardProblem(error)
+        // Ours first: reads are no older than a gateway's own last register, so those below are
+        // fresh.
+        try cluster.set(own.name, to: own.bytes)
+        let (shards, registers) = (try cluster.shards(), try cluster.registers())
+        try useKey(registers, messages)
+        let choice = HomeChoice(for: settings.node, among: shards, registers)
+        let namesakes = choice.namesakes(of: own)
+        try checkName(own, namesakes, messages)
+        messages.takeName()
+        for namesake in namesakes where namesake.tellsNothing {
+            try cluster.set(namesake.name, to: nil)
         }
+        try checkList(shards, registers, choice)
+        try ShardDirectories(settings).clean(shards, registers, cluster)
         try control.open()
         // The home shard may be lost before there is a keeper to be told.
         let losses = Losses()
-        let claim = try claim(own)
+        let claim = try CommitLogError.onSystem(.refused) { () throws(SystemError) in
+            try ShardClaim(own, cluster, every: settings.timing.heartbeat)
+        }
         defer { claim.stop() }
         let home = try opener.openHome(by: choice, as: .home, whenChosen: claim.claim) { _, _ in
             { losses.note() }
@@ -117,7 +105,7 @@ package final class FleetOpening: Sendable {
             losses.tell(keeper.whenLost(.home, home.name))
         } catch {
             home.queue.close()
-            throw ShardProblem(.lasting, error.description)
+            throw .refused(error.description)
         }
         return fleet
     }
@@ -134,8 +122,7 @@ package final class FleetOpening: Sendable {
         messages.use(key: key)
     }
 
-    /// A second gateway of one name would take the shard of the first. This start is tried again
-    /// until the first one has ended.
+    /// A second gateway of this name would take its shard: tries again until the first has ended.
     private func checkName(
         _ own: NodeRegister,
         _ namesakes: [NodeRegister],
@@ -145,15 +132,13 @@ package final class FleetOpening: Sendable {
             !messages.call([own.node]).isEmpty
         else { return }
         try opener.cluster.set(own.name, to: nil)
-        throw CommitLogError(
-            .unreachable,
+        throw .unreachable(
             "another gateway of the cluster has the name \(own.node); set queue.jetstream.node "
                 + "(or queue.postgresql.node) of one of them to another name"
         )
     }
 
-    /// While brokers elect after an outage, they may not list all shards. Throws for some time if
-    /// one is missing.
+    /// Brokers that elect may not list all shards: throws for some time if one is missing.
     private func checkList(
         _ shards: [ListedShard],
         _ registers: [String: Register],
@@ -168,8 +153,7 @@ package final class FleetOpening: Sendable {
         guard .now - first < patience,
             let missing = choice.unlisted ?? directories.unlisted(shards, registers)
         else { return }
-        throw CommitLogError(
-            .unreachable,
+        throw .unreachable(
             "the servers do not list the shard \(missing), which this gateway had; it waits for them for "
                 + "\(patience.components.seconds) s"
         )
@@ -189,16 +173,10 @@ package final class FleetOpening: Sendable {
         }
     }
 
-    private func startMessages() throws(ShardProblem) -> FleetMessages {
-        let messenger: any ClusterMessenger
-        do throws(CommitLogError) {
-            messenger = try opener.cluster.messenger(for: settings.node, journal)
-        } catch {
-            throw ShardProblem(error)
-        }
-        let messages: FleetMessages
-        do throws(SystemError) {
-            messages = try FleetMessages(
+    private func startMessages() throws(CommitLogError) -> FleetMessages {
+        let messenger = try opener.cluster.messenger(for: settings.node, journal)
+        let messages = try CommitLogError.onSystem(.refused) { () throws(SystemError) in
+            try FleetMessages(
                 messenger,
                 node: settings.node,
                 life: life,
@@ -206,34 +184,9 @@ package final class FleetOpening: Sendable {
                 repeatsMax: settings.queue.repeatsMax,
                 repeatsAgeMax: settings.queue.repeatsAgeMax
             )
-        } catch {
-            throw ShardProblem(.lasting, error.description)
         }
-        do throws(CommitLogError) {
-            try messages.start()
-        } catch {
-            throw ShardProblem(error)
-        }
+        try messages.start()
         return messages
-    }
-
-    private func claim(_ own: NodeRegister) throws(ShardProblem) -> ShardClaim {
-        do throws(SystemError) {
-            return try ShardClaim(own, opener.cluster, every: settings.timing.heartbeat)
-        } catch {
-            throw ShardProblem(.lasting, error.description)
-        }
-    }
-
-    private func clean(
-        _ shards: [ListedShard],
-        _ registers: [String: Register]
-    ) throws(CommitLogError) {
-        do throws(ShardProblem) {
-            try ShardDirectories(settings).clean(shards, registers, opener.cluster)
-        } catch {
-            throw CommitLogError(.refused, error.description)
-        }
     }
 }
 

@@ -3,10 +3,8 @@ import SQLiteQueue
 package import System
 
 /// The queue of a gateway in a cluster: its home shard, which takes the logs of its devices, and
-/// the shards of others that it has adopted and only empties.
-///
-/// `FleetLoop` decides which shards these are, and `FleetKeeper` opens and closes them. This class
-/// passes calls on to them.
+/// adopted shards, which it only empties. `FleetLoop` decides which, `FleetKeeper` opens and closes
+/// them, and this class passes calls on to them.
 package final class ShardFleet: Sendable {
     /// Where delivery wants to be told.
     struct Receivers: Sendable {
@@ -93,7 +91,6 @@ package final class ShardFleet: Sendable {
         }
     }
 
-    /// nil: it is not open here.
     func openShard(named name: String) -> OwnedShard? { openShards.first { $0.name == name } }
 
     /// Another gateway has the home shard, and no other one is open yet.
@@ -107,7 +104,6 @@ package final class ShardFleet: Sendable {
         }
     }
 
-    /// Begins to empty a shard.
     func adopt(_ shard: OwnedShard) {
         let new = AdoptedShard(shard)
         let (receivers, isDelivering) = state.withLock { state in

@@ -1,7 +1,6 @@
 import CommitLog
 import Glibc
 import Queue
-import SQLiteQueue
 import System
 import TestCommitLog
 import TestSupport
@@ -10,7 +9,11 @@ import Testing
 @testable import Fleet
 
 /// What gateways tell each other.
-@Suite(.timeLimit(.minutes(3))) struct FleetMessagesTests {
+@Suite(.timeLimit(.minutes(3))) final class FleetMessagesTests {
+    private let trial = FleetTrial()
+
+    deinit { trial.end() }
+
     private func identity(_ number: UInt8, _ receipt: String = "first") -> BatchIdentity {
         BatchIdentity(
             digest: Array(repeating: number, count: 16),
@@ -21,11 +24,9 @@ import Testing
 
     @Test("A request that is repeated to another gateway gets the first answer, and is stored once")
     func repeats() throws {
-        let trial = FleetTrial()
         let (first, second) = (
             try trial.start(trial.machine("a")), try trial.start(trial.machine("b"))
         )
-        defer { for fleet in [first, second] { fleet.close() } }
         #expect(first.store([1, 2, 3], identity: identity(1)) == .stored)
         #expect(eventually { second.status.fleet?.messages.knownRepeats == 1 })
         let answer = second.store([1, 2, 3], identity: identity(1, "second"))
@@ -40,10 +41,8 @@ import Testing
 
     @Test("What a gateway could not tell is counted, and its devices notice nothing")
     func untold() throws {
-        let trial = FleetTrial()
         let machine = trial.machine("a")
         let fleet = try trial.start(machine)
-        defer { fleet.close() }
         fleet.messages.tell(identity(1))
         machine.view.isReachable = false
         fleet.messages.tell(identity(2))
@@ -56,9 +55,7 @@ import Testing
 
     @Test("Gateways answer each other's questions, and one that does not is missing")
     func questions() throws {
-        let trial = FleetTrial()
         let fleets = try ["a", "b", "c"].map { try trial.start(trial.machine($0)) }
-        defer { for fleet in fleets { fleet.close() } }
         let large = [UInt8](repeating: 7, count: 100_000)
         fleets[1].messages.answerQuestions { question, answer in answer(question + large) }
         let asked = fleets[0].messages
@@ -76,9 +73,7 @@ import Testing
 
     @Test("A question ends soon if the other gateway has not started yet, or this one stops")
     func busy() throws {
-        let trial = FleetTrial()
         let (a, b) = (try trial.start(trial.machine("a")), try trial.start(trial.machine("b")))
-        defer { for fleet in [a, b] { fleet.close() } }
         let began = Moment.now
         // It answers nothing yet.
         #expect(a.messages.ask(["b"], [1], atMost: .seconds(100)) == [:])
@@ -273,9 +268,7 @@ import Testing
 
     @Test("A question that is sent a second time is not answered again")
     func replayed() throws {
-        let trial = FleetTrial()
         let (a, b) = (try trial.start(trial.machine("a")), try trial.start(trial.machine("b")))
-        defer { for fleet in [a, b] { fleet.close() } }
         let listener = trial.cluster.view()
         try listener.open()
         let wire = listener.messenger(for: "b", trial.recorder.journal)

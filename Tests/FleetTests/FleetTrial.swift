@@ -14,6 +14,14 @@ import Testing
 final class FleetTrial {
     let cluster = MemoryCluster()
     let recorder = JournalRecorder()
+    private var fleets: [ShardFleet] = []
+    private var sinks: [Sink] = []
+
+    /// Stops all that it has started.
+    func end() {
+        for sink in sinks { sink.stop() }
+        for fleet in fleets.reversed() { fleet.close() }
+    }
 
     /// One gateway, which may have several lives.
     final class Machine {
@@ -62,14 +70,23 @@ final class FleetTrial {
 
     /// Starts a gateway, whose log may be busy with its last life.
     func start(_ machine: Machine) throws -> ShardFleet {
-        var started: Result<ShardFleet, ShardProblem>?
+        var started: Result<ShardFleet, CommitLogError>?
         let opening = try FleetOpening(machine.settings(), machine.view, recorder.journal)
         _ = eventually {
-            started = Result { () throws(ShardProblem) in try opening.open() }
-            if case .failure(let problem) = started { return problem.kind != .passing }
+            started = Result { () throws(CommitLogError) in try opening.open() }
+            if case .failure(let problem) = started { return problem.kind != .unreachable }
             return true
         }
-        return try #require(started).get()
+        let fleet = try #require(started).get()
+        fleets.append(fleet)
+        return fleet
+    }
+
+    /// Takes all that a gateway delivers.
+    func sink(_ fleet: ShardFleet, destinations: Set<String> = ["app"]) throws -> Sink {
+        let sink = try Sink(fleet, destinations: destinations)
+        sinks.append(sink)
+        return sink
     }
 
     /// All that gateways have counted, and what lies in shards without one.

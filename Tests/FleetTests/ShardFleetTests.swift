@@ -11,6 +11,8 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) final class ShardFleetTests {
     private let trial = FleetTrial()
 
+    deinit { trial.end() }
+
     @Test("Another gateway delivers what a dead one has left, and nothing of it stays behind")
     func adoption() throws {
         let (a, b) = (trial.machine("a"), trial.machine("b"))
@@ -19,7 +21,7 @@ import Testing
         #expect(dead.store(52...60, "other") == .stored)
         a.view.isReachable = false
         let heir = try trial.start(b)
-        let sink = try Sink(heir)
+        let sink = try trial.sink(heir)
         #expect(heir.store(100...110) == .stored)
         #expect(sink.waitFor([Array(1...50), Array(52...60), Array(100...110)].joined()))
         #expect(heir.wait { $0.fleet?.absorptions == 1 })
@@ -33,9 +35,6 @@ import Testing
         #expect(letters.count == 1 && heir.status.fleet?.lateAcknowledgements == 0)
         // Delivery need not keep what only the other shard had.
         #expect(sink.retired.contains(Outlet(destination: "app", logstore: "other")))
-        sink.stop()
-        heir.close()
-        dead.close()
     }
 
     @Test(
@@ -47,11 +46,11 @@ import Testing
         let first = try #require(old.status.fleet?.shards.first?.name)
         #expect(old.store(1...50) == .stored)
         let heir = try trial.start(b)
-        let sink = try Sink(heir)
+        let sink = try trial.sink(heir)
         a.view.isReachable = false
         #expect(sink.waitFor(1...50))
         // What it would do now is another gateway's.
-        let late = try Sink(old)
+        let late = try trial.sink(old)
         #expect(old.store(51...60) == .refused(.failing))
         #expect(heir.wait { $0.fleet?.absorptions == 1 })
         a.view.isReachable = true
@@ -61,10 +60,6 @@ import Testing
         #expect(late.waitFor(61...70))
         #expect(late.numbers.sorted() == Array(61...70))
         #expect(sink.numbers.sorted() == Array(1...50))
-        late.stop()
-        sink.stop()
-        heir.close()
-        old.close()
     }
 
     @Test("A gateway that cannot reach the cluster begins nothing once others may take its shards")
@@ -86,7 +81,6 @@ import Testing
         }
         a.view.isReachable = true
         #expect(eventually { (try? gateway.blocks(of: packet)) != nil })
-        gateway.close()
     }
 
     @Test("A gateway that stops and comes back has its shard again, with all that was in it")
@@ -105,7 +99,7 @@ import Testing
         }
         #expect(names.count == 1)
         // This time it stays away.
-        let sink = try Sink(other)
+        let sink = try trial.sink(other)
         #expect(sink.waitFor(0..<50))
         #expect(other.wait { $0.fleet?.absorptions == 1 })
         #expect(try trial.shards.count == 1)
@@ -114,7 +108,6 @@ import Testing
         // What it has of the absorbed shard is no reason to worry.
         let again = try trial.start(a)
         #expect(again.status.ledger.accepted == 0)
-        again.close()
     }
 
     @Test("Of many gateways one adopts a shard, and all logs arrive once")
@@ -126,7 +119,7 @@ import Testing
         }
         machines[0].view.isReachable = false
         machines[1].view.isReachable = false
-        let sinks = try fleets[2...].map { try Sink($0) }
+        let sinks = try fleets[2...].map { try trial.sink($0) }
         #expect(eventually { sinks.reduce(0) { $0 + $1.numbers.count } >= 400 })
         #expect(eventually { (try? trial.shards.count) == 2 })
         #expect(sinks.flatMap(\.numbers).sorted() == Array(0..<400))
@@ -134,8 +127,6 @@ import Testing
         #expect(eventually { sum().delivered == 400 })
         let sum = sum()
         #expect(sum.accepted == 400 && sum.delivered == 400 && sum.isClosed)
-        for sink in sinks { sink.stop() }
-        for fleet in fleets { fleet.close() }
     }
 
     @Test("A second gateway of one name waits until the first has ended")
@@ -149,7 +140,7 @@ import Testing
                 _ = try opening.open()
             } throws: { error in
                 "\(error)".contains("another gateway of the cluster has the name a")
-                    && (error as? ShardProblem)?.kind == .passing
+                    && (error as? CommitLogError)?.kind == .unreachable
             }
         }
         #expect(older.store(6...10) == .stored && older.status.fleet?.losses == 0)
@@ -171,7 +162,6 @@ import Testing
         let newer = try opening.open()
         #expect(newer.status.ledger.accepted == 10)
         newer.close()
-        older.close()
     }
 
     @Test(
@@ -188,8 +178,6 @@ import Testing
         #expect(older.storeUntilTaken(6...10) && newer.store(11...15) == .stored)
         #expect(older.status.fleet?.shards.first?.name != newer.status.fleet?.shards.first?.name)
         #expect(eventually { trial.recorder.text.contains("two gateways have one name") })
-        newer.close()
-        older.close()
     }
 
     @Test("A shard whose log has lost its end is not adopted, and the reason is told")
@@ -208,19 +196,15 @@ import Testing
         #expect(reason.contains("the servers have lost entries"), "\(reason)")
         #expect(other.status.fleet?.adoptions == 0)
         #expect(other.store([21]) == .stored)
-        other.close()
-        dead.close()
     }
 
     @Test("Each gateway goes on telling why it does not adopt a shard while another one reads it")
     func lostTailForAll() throws {
         let machine = trial.machine("a")
         let dead = try trial.start(machine)
-        defer { dead.close() }
         let shard = try #require(dead.status.fleet?.shards.first?.name)
         for number in 1...20 { #expect(dead.store([number]) == .stored) }
         let others = try ["b", "c"].map { try trial.start(trial.machine($0)) }
-        defer { for other in others { other.close() } }
         for other in others {
             #expect(
                 other.wait { $0.fleet?.others.contains { $0.ledger.accepted == 20 } ?? false }
@@ -239,7 +223,6 @@ import Testing
     @Test("A running gateway whose log loses its end takes no more logs, and tells why")
     func lostTailMeanwhile() throws {
         let gateway = try trial.start(trial.machine("a"))
-        defer { gateway.close() }
         let shard = try #require(gateway.status.fleet?.shards.first?.name)
         for number in 1...20 { #expect(gateway.store([number]) == .stored) }
         trial.cluster.memory(of: shard)?.loseEnd(5)
@@ -252,11 +235,9 @@ import Testing
     func unattended() throws {
         let (a, b) = (trial.machine("a"), trial.machine("b"))
         let lost = try trial.start(a)
-        defer { lost.close() }
         let shard = try #require(lost.status.fleet?.shards.first?.name)
         #expect(lost.storeDead(1) == .stored)
         let heir = try trial.start(b)
-        defer { heir.close() }
         #expect(heir.wait { $0.fleet?.others.contains { $0.shards.contains(shard) } ?? false })
         a.view.isReachable = false
         var (unattended, astray) = (0, 0)
@@ -300,7 +281,6 @@ import Testing
         }
         // No start leaves a register behind but those that tell how far the log was.
         #expect(try view.registers().keys.filter { $0.hasPrefix(NodeRegister.prefix) }.count == 1)
-        dead.close()
     }
 
     @Test("What an earlier life told of a shard stays until the shard is gone, listed or not")
@@ -318,7 +298,6 @@ import Testing
         // Brokers elect.
         trial.cluster.leaveOut([shard])
         let gateway = try trial.start(trial.machine("a"))
-        defer { gateway.close() }
         let left = try view.registers()
         #expect(left[earlier.name] != nil && left[reading.name] == nil)
         trial.cluster.leaveOut([])
@@ -343,14 +322,13 @@ import Testing
             #expect {
                 _ = try opening.open()
             } throws: {
-                ($0 as? ShardProblem)?.kind == .passing && "\($0)".contains("do not list")
+                ($0 as? CommitLogError)?.kind == .unreachable && "\($0)".contains("do not list")
             }
         }
         trial.cluster.leaveOut([])
         let again = try trial.start(machine)
         #expect(again.status.fleet?.shards.map(\.name) == [shard])
         #expect(again.status.ledger.queued == 5)
-        again.close()
     }
 
     @Test("A gateway does not adopt the shards of another cluster with the same name")
@@ -372,8 +350,6 @@ import Testing
         #expect(other.wait { $0.fleet?.refusedOrphans.count == 1 })
         #expect(trial.recorder.text.contains("shard cannot be adopted"))
         #expect(other.status.fleet?.shards.count == 1 && other.status.fleet?.adoptions == 0)
-        other.close()
-        dead.close()
     }
 
     @Test("Logs of destinations that the heir does not have wait for it to get them")
@@ -384,16 +360,13 @@ import Testing
         #expect(dead.store(1...5) == .stored)
         #expect(dead.store(6...9, destination: "extra") == .stored)
         let heir = try trial.start(b)
-        let sink = try Sink(heir, destinations: ["app", "extra"])
+        let sink = try trial.sink(heir, destinations: ["app", "extra"])
         a.view.isReachable = false
         #expect(sink.waitFor(1...5))
         #expect(heir.wait { $0.ledger.queued == 4 } && sink.unrequested == 1)
         heir.apply(["app": DestinationRules(), "extra": DestinationRules()])
         #expect(sink.waitFor(6...9))
         #expect(heir.wait { $0.fleet?.absorptions == 1 })
-        sink.stop()
-        heir.close()
-        dead.close()
     }
 
     @Test("A log that vanished with undelivered logs keeps its gateway from a start")
@@ -407,13 +380,12 @@ import Testing
         try view.open()
         try view.remove(shard)
         #expect { try trial.start(a) } throws: { error in
-            (error as? ShardProblem)?.description.contains("5 undelivered logs") ?? false
+            (error as? CommitLogError)?.description.contains("5 undelivered logs") ?? false
         }
         // That is what an absorption leaves.
         try view.set("gone.\(shard)", to: [])
         let again = try trial.start(a)
         #expect(again.status.ledger.accepted == 0)
-        again.close()
     }
 
     private func size(of file: String) -> Int {
@@ -441,15 +413,13 @@ import Testing
             again.wait { $0.fleet?.refusedOrphans[shard]?.contains("ends with entry") ?? false }
         )
         #expect(size(of: copy) > 0)
-        again.close()
     }
 
     @Test("A second gateway does not get the directory of a running one")
     func directory() throws {
         let a = trial.machine("a")
-        let gateway = try trial.start(a)
-        #expect(throws: ShardProblem.self) { try trial.start(a) }
-        gateway.close()
+        _ = try trial.start(a)
+        #expect(throws: CommitLogError.self) { try trial.start(a) }
     }
 
     @Test("An absorption that is cut off is gone on with by the next owner of both shards")
@@ -462,7 +432,7 @@ import Testing
         // It can do all but remove the log of the shard that it has absorbed.
         b.view.refusesRemovals = true
         let first = try trial.start(b)
-        let sink = try Sink(first)
+        let sink = try trial.sink(first)
         #expect(sink.waitFor(1...5))
         #expect(eventually { trial.recorder.text.contains("shard is not absorbed yet") })
         b.view.isReachable = false
@@ -472,8 +442,6 @@ import Testing
         #expect(try trial.shards.count == 1 && !trial.shards.contains(left))
         let ledger = second.status.ledger
         #expect(ledger.accepted == 6 && ledger.delivered == 5 && ledger.dead == 1)
-        sink.stop()
-        for fleet in [second, first, dead] { fleet.close() }
     }
 
     @Test("A gateway that was killed between two steps of an absorption goes on with it")
@@ -484,7 +452,7 @@ import Testing
         a.view.isReachable = false
         b.view.refusesRemovals = true
         let first = try trial.start(b)
-        let sink = try Sink(first)
+        let sink = try trial.sink(first)
         #expect(sink.waitFor(1...5))
         #expect(eventually { trial.recorder.text.contains("shard is not absorbed yet") })
         sink.stop()
@@ -495,8 +463,6 @@ import Testing
         #expect(try trial.shards.count == 1)
         let ledger = again.status.ledger
         #expect(ledger.accepted == 6 && ledger.delivered == 5 && ledger.dead == 1)
-        again.close()
-        dead.close()
     }
 
     @Test("A gateway that comes back while its shard is absorbed gets another one")
@@ -508,7 +474,7 @@ import Testing
         first.close()
         b.view.refusesRemovals = true
         let heir = try trial.start(b)
-        let sink = try Sink(heir)
+        let sink = try trial.sink(heir)
         #expect(sink.waitFor(1...5))
         #expect(eventually { trial.recorder.text.contains("shard is not absorbed yet") })
         let again = try trial.start(a)
@@ -517,9 +483,6 @@ import Testing
         b.view.refusesRemovals = false
         #expect(eventually { (try? trial.shards.count) == 2 })
         #expect(again.store(10...11) == .stored && again.status.ledger.accepted == 6)
-        sink.stop()
-        heir.close()
-        again.close()
     }
 
     @Test("Letters of all shards are listed, found and changed by their ids")
@@ -566,7 +529,5 @@ import Testing
         let change = changes.take(1)[0]
         #expect(change.changed == 4 && change.effects["app"]?.discarded == 4)
         #expect(heir.status.ledger.discarded == 6 && heir.status.ledger.isClosed)
-        heir.close()
-        dead.close()
     }
 }

@@ -1,5 +1,4 @@
 import CommitLog
-import System
 import TestCommitLog
 import TestSupport
 import Testing

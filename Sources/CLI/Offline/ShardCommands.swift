@@ -41,7 +41,7 @@ struct ShardCommands {
             let addition = QueueToShard(access.cluster, from: directory) { progress in
                 display.show { "\(progress.sent >> 20) of \(progress.bytes >> 20) MiB sent" }
             }
-            do throws(ShardProblem) {
+            do throws(CommitLogError) {
                 let outcome = try addition.run()
                 return say(.queueToShard) { json in
                     json.member("shard", outcome.shard)
@@ -63,7 +63,7 @@ struct ShardCommands {
                 "sluice restore: waits up to 15 s, until it is certain that no gateway has the shard"
             )
             let display = ProgressLines("sluice restore")
-            do throws(ShardProblem) {
+            do throws(CommitLogError) {
                 let take = ShardToQueue(access.cluster, shard, to: directory) { progress in
                     display.show { "\(progress.bytes >> 20) MiB read, entry \(progress.entry)" }
                 }

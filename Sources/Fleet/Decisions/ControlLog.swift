@@ -7,8 +7,7 @@ import System
 /// credentials, and the audit log. Each decision is one entry of a log that all gateways append to;
 /// the fence puts them into one order, in which all apply them.
 final class ControlLog: Sendable {
-    /// How often the log is read: so long another gateway's decision may be unknown while the
-    /// engine answers.
+    /// How often the log is read: another gateway's decision is unknown for so long.
     static let lookEvery = Duration.seconds(1)
     private static let waitingMax = 64
     private static let readBytes = 4 << 20
@@ -58,20 +57,14 @@ final class ControlLog: Sendable {
     }
 
     /// Reads all decisions, and follows those that come.
-    func open() throws(ShardProblem) {
-        do throws(CommitLogError) {
-            try log.open(makes: true)
-            try readNews()
-        } catch {
-            throw ShardProblem(error)
-        }
+    func open() throws(CommitLogError) {
+        try log.open(makes: true)
+        try readNews()
         guard worker.withLock({ $0 == nil }) else { return }
-        do throws(SystemError) {
-            let started = try Worker("control") { [self] in run() }
-            worker.withLock { $0 = started }
-        } catch {
-            throw ShardProblem(.lasting, error.description)
+        let started = try CommitLogError.onSystem(.refused) { () throws(SystemError) in
+            try Worker("control") { [self] in run() }
         }
+        worker.withLock { $0 = started }
     }
 
     func stop() {
@@ -120,8 +113,7 @@ final class ControlLog: Sendable {
 
     private func run() {
         while !isStopping.load(ordering: .acquiring) {
-            // Until none is left: `append` waits for the same signal, and may use one up that a new
-            // request gave.
+            // `append` waits for the same signal, and may use up that of a new request.
             var requests = mailbox.takeAll()
             while !requests.isEmpty {
                 for request in requests {
@@ -188,7 +180,7 @@ final class ControlLog: Sendable {
         do throws(CommitLogError) {
             let entry = try CommitEntry(stored.bytes)
             guard entry.kind == .decision else {
-                throw CommitLogError(.newer, "entry \(stored.number) is no decision")
+                throw .newer("entry \(stored.number) is no decision")
             }
             let decision = try ControlEntry(body: Array(entry.body))
             let missing = shared.withLock {

@@ -16,8 +16,7 @@ struct AdoptionPlan {
         self.timing = timing
     }
 
-    /// Forgets shards that are not among all `shards`, and tries that are not for one of these
-    /// orphans.
+    /// Forgets shards that are not among `shards`, and tries for shards that are no orphans.
     mutating func update(_ orphans: [String], among shards: Set<String>, _ now: Moment) {
         failures = failures.filter { shards.contains($0.key) }
         heldOff = heldOff.filter { $0.value > now }

@@ -1,5 +1,4 @@
 package import SQLiteQueue
-import System
 
 /// What a gateway needs to take part in a cluster.
 package struct FleetSettings: Sendable {
@@ -9,7 +8,6 @@ package struct FleetSettings: Sendable {
     package var directory: String
     /// How each shard is kept, but for its directory, number and commit log.
     package var queue: QueueConfiguration
-    /// See `NodeRegister.keyFingerprint`.
     package var keyFingerprint: String?
     package var timing = FleetTiming()
 
@@ -19,7 +17,6 @@ package struct FleetSettings: Sendable {
         self.queue = queue
     }
 
-    /// The directory of one shard.
     func directory(of shard: String) -> String { "\(shards)/\(shard)" }
 
     var shards: String { "\(directory)/shards" }
@@ -31,23 +28,18 @@ package struct FleetTiming: Sendable, Equatable {
     package var heartbeat: Duration = .seconds(3)
     /// A gateway that did not tell it for so long is taken for dead.
     package var deadAfter: Duration = .seconds(12)
-    /// A gateway that could not tell it for so long begins no more requests: another one may be
-    /// about to.
+    /// After so long without a heartbeat it begins no request: another may be about to.
     package var trustedFor: Duration = .seconds(9)
     /// A longer time between two looks says nothing about others.
     package var gap: Duration = .seconds(8)
     /// The home shard of a gateway that has stopped waits for its return.
     package var returnTime: Duration = .seconds(15)
-    /// Shards that this gateway had and that the servers do not list count as lost so long after
-    /// their first list.
+    /// Shards of this gateway that no list has count as lost so long after the first list.
     package var unlisted: Duration = .seconds(30)
-    /// Rivals for an orphan wait a random time, up to this and as long again for each shard that
-    /// they have adopted.
+    /// Rivals for an orphan wait at random up to this, and as long again per adopted shard.
     package var rivalWait: Duration = .seconds(2)
-    /// The pause before a shard that could not be adopted is tried again. It doubles with each
-    /// failure.
+    /// The pause after a failed adoption. It doubles with each failure.
     package var retry: Duration = .seconds(30)
-    /// The longest such pause.
     package var retryMax: Duration = .seconds(3600)
     /// A register without a gateway and without shards is removed.
     package var forgetAfter: Duration = .seconds(600)

@@ -1,4 +1,5 @@
 import CommitLog
+package import Crypto
 import JSON
 import Queue
 import System
@@ -21,15 +22,13 @@ package struct NodeRegister: Equatable, Sendable {
     package var entries: [String: Int] = [:]
     /// It has stopped, and left its shards to others.
     package var isStopped = false
-    /// Its version, the sum of its ledgers, and what is wrong with its queue, for operators at
-    /// other gateways.
+    /// For operators at other gateways: version, sum of the ledgers, problem of the queue.
     var version = Version.current
     var ledger = Ledger()
     var problem: String?
     /// Names of its destinations; empty: not told.
     package var destinations: [String] = []
-    /// Stands for the key that seals pushed credentials, which is the same in a cluster; nil: it
-    /// has none, or a passphrase.
+    /// A fingerprint of the cluster's sealing key; nil: there is none, or a passphrase.
     package var keyFingerprint: String?
 
     package init(node: String, life: String) {
@@ -42,13 +41,11 @@ package struct NodeRegister: Equatable, Sendable {
         \.accepted, \.delivered, \.queued, \.dead, \.expired, \.discarded,
     ]
 
-    /// True if this life never had a shard, as a start that was killed while it read a log. A crash
-    /// loop leaves many such.
+    /// True if this life never had a shard. A crash loop leaves many such registers.
     var tellsNothing: Bool {
         entries.isEmpty && shards.values.allSatisfy { $0 == Self.readingEpoch }
     }
 
-    /// The register's name.
     var name: String { "\(Self.prefix)\(node)~\(life)" }
 
     var bytes: [UInt8] {
@@ -127,5 +124,86 @@ extension NodeRegister {
             Set(destinations).isDisjoint(with: other.destinations)
         else { return nil }
         return "it has none of this gateway's destinations"
+    }
+}
+
+/// The names of shards. No name is used twice, because the removal of a log is not fenced: a
+/// gateway that stood still in the middle of it would otherwise remove a log of later.
+enum ShardName {
+    /// The node of shards that were local queues. No gateway takes one for its former home.
+    static let moved = "moved"
+    private static let separator: Character = "~"
+    private static let randomBytesCount = 4
+
+    /// A new name for the home shard of a node.
+    static func new(for node: String) -> String {
+        "\(node)\(separator)\(hex(randomBytes(randomBytesCount)))"
+    }
+
+    /// The node whose home the shard began as; nil: the name is none of a shard.
+    static func node(of shard: String) -> String? {
+        guard let end = shard.lastIndex(of: separator) else { return nil }
+        let random = shard[shard.index(after: end)...].utf8
+        guard random.count == 2 * randomBytesCount, random.allSatisfy(isHexDigit) else {
+            return nil
+        }
+        return String(shard[..<end])
+    }
+
+    private static func isHexDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+            || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+    }
+}
+
+/// Sends heartbeats while a gateway reads the log of its home shard, perhaps for minutes.
+final class ShardClaim: Sendable {
+    private let own: Locked<NodeRegister>
+    private let isOver = Locked(false)
+    private let wake: WakeUp
+    private let worker = Locked<Worker?>(nil)
+
+    init(
+        _ own: NodeRegister,
+        _ cluster: any ClusterEngine,
+        every pause: Duration
+    ) throws(SystemError) {
+        self.own = Locked(own)
+        wake = try WakeUp()
+        let started = try Worker("fleet") { [self] in
+            while !isOver.withLock({ $0 }) {
+                wake.wait(timeout: pause)
+                let register = self.own.withLock { $0 }
+                guard register.home != nil else { continue }
+                // If it fails, the next one may not.
+                try? cluster.set(register.name, to: register.bytes)
+            }
+        }
+        worker.withLock { $0 = started }
+    }
+
+    func claim(_ shard: String) {
+        own.withLock { own in
+            own.home = shard
+            // The epoch is not known yet.
+            own.shards = [shard: NodeRegister.readingEpoch]
+        }
+        wake.signal()
+    }
+
+    func stop() {
+        isOver.withLock { $0 = true }
+        wake.signal()
+        worker.withLock { $0.take() }?.join()
+    }
+}
+
+extension SealingKey {
+    /// By this gateways of a cluster see that they have the same key. The servers of the engine can
+    /// read it, so there is none for a passphrase, which could be guessed from it.
+    package var clusterFingerprint: String? {
+        guard !isPassphrase else { return nil }
+        let bytes = plainBytes.withBytes { Array($0) } + Array("sluice cluster".utf8)
+        return hex(Digest.sha256(bytes).prefix(8))
     }
 }

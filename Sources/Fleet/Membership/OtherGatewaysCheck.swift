@@ -9,8 +9,7 @@ package struct OtherGatewaysCheck {
     /// Why some cannot be of one cluster with this gateway, by their nodes.
     private let foreign: [String: String]
 
-    /// To be called after the cluster's own check. Waits half a second for those that told of
-    /// themselves and do not answer.
+    /// Call after the cluster's check. Waits half a second for gateways that do not answer.
     package init(
         of node: String,
         in cluster: any ClusterEngine,
@@ -45,9 +44,8 @@ package struct OtherGatewaysCheck {
         // A name of its own, for the answers.
         let caller = "check-\(hex(randomBytes(4)))"
         let messenger = try cluster.messenger(for: caller, .silent)
-        let messages: FleetMessages
-        do throws(SystemError) {
-            messages = try FleetMessages(
+        let messages = try CommitLogError.onSystem { () throws(SystemError) in
+            try FleetMessages(
                 messenger,
                 node: caller,
                 life: caller,
@@ -55,8 +53,6 @@ package struct OtherGatewaysCheck {
                 repeatsMax: 0,
                 repeatsAgeMax: .zero
             )
-        } catch {
-            throw CommitLogError(.unreachable, error.description)
         }
         messages.use(key: key)
         try messages.start()
@@ -64,7 +60,6 @@ package struct OtherGatewaysCheck {
         return messages.call(nodes)
     }
 
-    /// For the operator.
     package var text: String {
         let others = living.filter { $0 != node }
         var text =
@@ -79,7 +74,6 @@ package struct OtherGatewaysCheck {
         return text
     }
 
-    /// What is wrong; nil: nothing.
     package var problem: String? {
         guard let (other, reason) = foreign.min(by: { $0.key < $1.key }) else { return nil }
         return

@@ -1,11 +1,10 @@
 import CommitLog
 import System
 
-/// Finds out which shards have no owner any more. A value without a clock: it is told what a
-/// gateway reads now and then, and that gateway's own time.
+/// Finds shards without an owner. A pure value: it is given what a gateway reads, and its time.
 ///
-/// A shard is an orphan when for some time no gateway that lives claims it, and its log does not
-/// grow. A mistake moves a shard and loses no log: the fence lets one gateway write.
+/// A shard is an orphan when for some time no living gateway claims it, and its log does not grow.
+/// A mistake moves a shard and loses no log: the fence lets one gateway write.
 struct ShardWatch {
     private struct End {
         var last: UInt64
@@ -13,8 +12,7 @@ struct ShardWatch {
         var since: Moment
     }
 
-    /// What a list told of a shard. Lists leave shards out for which the servers have no leader at
-    /// that moment.
+    /// What a list told of a shard. Lists leave out shards without a leader.
     private struct Listed {
         var at: Moment
         /// The highest last entry that the log ever had.
@@ -43,8 +41,7 @@ struct ShardWatch {
         self.timing = timing
     }
 
-    /// True after a time without a look: others may not have been able to do anything either, or
-    /// this process stood still.
+    /// True after a pause: this process or the others may have stood still.
     private func isGap(since last: Moment?, _ now: Moment) -> Bool {
         last.map { now - $0 > timing.gap } ?? true
     }
@@ -126,12 +123,10 @@ struct ShardWatch {
         .map { ($0, living.contains($0.name)) }
     }
 
-    /// The gateways that live and claim the shard.
     func claimants(of shard: String, _ now: Moment) -> [NodeRegister] {
         living(now).filter { $0.shards[shard] != nil }
     }
 
-    /// A gateway that lives has the shard.
     func isOwned(_ shard: String, _ now: Moment) -> Bool {
         claimants(of: shard, now).contains { $0.shards[shard] != NodeRegister.readingEpoch }
     }
@@ -141,7 +136,6 @@ struct ShardWatch {
         claimants(of: shard, now).contains { $0.shards[shard] == NodeRegister.readingEpoch }
     }
 
-    /// All shards of the cluster.
     var shards: Set<String> { Set(ends.keys) }
 
     /// The same with those that lists have left out for a while.
@@ -156,8 +150,7 @@ struct ShardWatch {
         .sorted { ($0.value.since, $0.key) < ($1.value.since, $1.key) }.map(\.key)
     }
 
-    /// A gateway that has stopped mostly comes back, and gets its home shard first. What it had
-    /// adopted is free at once.
+    /// The home shard of a stopped gateway waits for its return; adopted ones are free at once.
     private func isFree(_ shard: String, since end: Moment, _ now: Moment) -> Bool {
         guard let last = lastClaim(to: shard), last.register.isStopped else {
             return now - end >= timing.deadAfter

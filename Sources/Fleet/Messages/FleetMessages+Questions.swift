@@ -26,8 +26,7 @@ struct QuestionBook: Sendable {
         case ignored
     }
 
-    /// Questions answer a challenge. The next one comes before those that have come are forgotten,
-    /// so that no question is answered twice.
+    /// Challenges change before seen questions are forgotten: none is answered twice.
     private struct Period: Sendable {
         let challenge = UInt64.random(in: 0...UInt64.max)
         var seen: Set<UInt64> = []
@@ -76,7 +75,6 @@ struct QuestionBook: Sendable {
         return asked[id]?.challenges ?? [:]
     }
 
-    /// Whose answers are still to come.
     func missing(_ id: UInt64) -> Set<String> { isClosed ? [] : asked[id]?.missing ?? [] }
 
     /// Ends all questions. Returns what wakes those who asked.
@@ -97,8 +95,7 @@ struct QuestionBook: Sendable {
         asked.removeValue(forKey: id)?.answers ?? [:]
     }
 
-    /// Takes a question of another gateway, which may send it several times. It is answered or
-    /// refused once.
+    /// Takes a question, which may come several times. It is answered or refused once.
     mutating func admit(_ id: UInt64, challenge: UInt64) -> Arrival {
         guard let index = periods.firstIndex(where: { $0.challenge == challenge }),
             !periods.contains(where: { $0.seen.contains(id) }),
@@ -113,13 +110,11 @@ struct QuestionBook: Sendable {
         return .answer(answerer)
     }
 
-    /// An answer was sent.
     mutating func answered() { answering -= 1 }
 }
 
 extension FleetMessages {
-    /// How long it may take until the engine takes what is asked. A gateway that has just come
-    /// cannot be heard at once.
+    /// How long the engine may take. A gateway that has just come cannot be heard at once.
     private static let sendingTime = Duration.seconds(2)
     private static let sendAgain = Duration.milliseconds(20)
     /// Neither may hear the other at first.
@@ -148,13 +143,11 @@ extension FleetMessages {
         }
     }
 
-    /// The nodes that answer now.
     func call(_ nodes: Set<String>, atMost patience: Duration = .milliseconds(500)) -> Set<String> {
         Set(exchange(with: nodes, question: nil, atMost: patience).keys)
     }
 
-    /// Calls the nodes, and sends the question to each that answers, with the challenge that it
-    /// told.
+    /// Calls the nodes, and sends each that answers the question with its challenge.
     private func exchange(
         with nodes: Set<String>,
         question: [UInt8]?,

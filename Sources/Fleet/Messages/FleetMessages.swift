@@ -3,18 +3,17 @@ import Queue
 import Synchronization
 import System
 
-/// What this gateway tells the others and hears from them: requests that are stored, so that their
-/// repetitions are recognised everywhere, and questions of operators (`FleetMessages+Questions`).
+/// Messages of this gateway and the others: stored requests, so that all recognise repetitions, and
+/// questions of operators (`FleetMessages+Questions`).
 ///
-/// Nothing that a device was promised depends on it: a message that is lost costs a repetition
-/// stored twice, or an answer that says who is missing.
+/// No promise depends on them: a lost message costs a repetition stored twice, or an answer that
+/// says who is missing.
 final class FleetMessages: Sendable {
     /// Requests are told together, at most so often. A device repeats one later than that.
     private static let tellEvery = Duration.milliseconds(10)
     /// What waits to be told while the engine does not take it. The rest is not told.
     private static let untoldMax = 20_000
-    /// At most so many replies to calls, and refusals of questions, wait to be sent. Further ones
-    /// are dropped.
+    /// Replies to calls and refusals that wait to be sent. Further ones are dropped.
     private static let repliesMax = 64
 
     fileprivate struct Reply: Sendable {
@@ -68,15 +67,12 @@ final class FleetMessages: Sendable {
 
     func start() throws(CommitLogError) {
         try messenger.listen { [weak self] part in self?.take(part) }
-        do throws(SystemError) {
-            let started = try Worker("telling") { [self] in run() }
-            worker.withLock { $0 = started }
-        } catch {
-            throw CommitLogError(.unreachable, error.description)
+        let started = try CommitLogError.onSystem { () throws(SystemError) in
+            try Worker("telling") { [self] in run() }
         }
+        worker.withLock { $0 = started }
     }
 
-    /// Uses the key that the register has.
     func use(key: [UInt8]) {
         let seal = MessageSeal(key, keyFingerprint: keyFingerprint)
         state.withLock { state in
@@ -157,8 +153,7 @@ final class FleetMessages: Sendable {
 
     // MARK: - Sending and taking
 
-    /// Sends an answer soon, on this class's own thread: the engine may take a while, and neither
-    /// its thread nor the queue's may wait.
+    /// Sends an answer on this class's thread: the engine's and the queue's may not wait.
     func reply(_ content: FleetMessage.Content, to node: String) {
         let isTaken = state.withLock { state in
             switch content {
@@ -184,7 +179,6 @@ final class FleetMessages: Sendable {
         }
     }
 
-    /// Called on the engine's thread.
     private func take(_ part: [UInt8]) {
         let whole = parts.withLock { $0.add(part, .now) }
         guard let whole, let seal = state.withLock(\.seal),

@@ -1,11 +1,8 @@
 import Queue
 import System
 
-/// Requests that other gateways have stored, so that a device that repeats one here gets the first
-/// answer.
-///
-/// It is a ring: the oldest ones leave when there are too many. A place takes about 70 bytes, and 8
-/// more for finding it.
+/// Requests that other gateways have stored, so that a repetition here gets the first answer. A
+/// ring: the oldest leave when there are too many. A place takes about 78 bytes.
 struct ToldRepeats {
     static let digestBytes = 16
     /// Longer receipts are not told.

@@ -32,8 +32,7 @@ package struct QueueToShard {
         case noted, logMade, baseBegun, pieceSent, putAside, endingNoted, sent
     }
 
-    /// A gateway may adopt the new log before its base begins. Then the move begins again, with
-    /// another shard.
+    /// A gateway may adopt the new log before its base begins: then another shard is made.
     private static let attemptsMax = 5
 
     private let cluster: any ClusterEngine
@@ -51,8 +50,8 @@ package struct QueueToShard {
         self.progress = progress
     }
 
-    package func run() throws(ShardProblem) -> Outcome {
-        let lock = try ShardMove.onQueue { () throws(QueueError) in
+    package func run() throws(CommitLogError) -> Outcome {
+        let lock = try CommitLogError.onQueue { () throws(QueueError) in
             guard try MoveNote.read(in: directory) != nil || MovingQueue.isThere(in: directory)
             else {
                 throw QueueError(
@@ -63,26 +62,24 @@ package struct QueueToShard {
             return try DirectoryLock(directory)
         }
         defer { withExtendedLifetime(lock) {} }
-        try ShardMove.onEngine { () throws(CommitLogError) in try cluster.open() }
+        try cluster.open()
         for _ in 0..<Self.attemptsMax {
             if let outcome = try move(try note()) { return outcome }
         }
-        throw ShardProblem(
-            .passing,
+        throw .unreachable(
             "gateways have adopted \(Self.attemptsMax) new shards before the queue was copied; run the command again"
         )
     }
 
     /// The note of an earlier command, or another one.
-    private func note() throws(ShardProblem) -> MoveNote {
-        let found = try ShardMove.onQueue { () throws(QueueError) in
+    private func note() throws(CommitLogError) -> MoveNote {
+        let found = try CommitLogError.onQueue { () throws(QueueError) in
             try MoveNote.read(in: directory)
         }
         guard let found else { return try begin() }
         let log = cluster.log(of: found.shard).name
         guard found.direction == .toShard, found.log == log else {
-            throw ShardProblem(
-                .lasting,
+            throw .refused(
                 "\(directory): \(found), and not to this cluster (\(log)); "
                     + found.remedy(in: directory)
             )
@@ -90,10 +87,10 @@ package struct QueueToShard {
         return found
     }
 
-    private func begin() throws(ShardProblem) -> MoveNote {
-        let shard = ShardName.new(for: ShardMove.node)
+    private func begin() throws(CommitLogError) -> MoveNote {
+        let shard = ShardName.new(for: ShardName.moved)
         let note = MoveNote(.toShard, shard, log: cluster.log(of: shard).name, moveID: "-")
-        try ShardMove.onQueue { () throws(QueueError) in
+        try CommitLogError.onQueue { () throws(QueueError) in
             try note.write(in: directory)
             try reached(.noted)
         }
@@ -101,24 +98,21 @@ package struct QueueToShard {
     }
 
     /// nil: the move must begin again, with another shard.
-    private func move(_ note: MoveNote) throws(ShardProblem) -> Outcome? {
+    private func move(_ note: MoveNote) throws(CommitLogError) -> Outcome? {
         let log = cluster.log(of: note.shard)
         let queue = MovingQueue(in: directory, to: note.shard)
         guard try open(log, note) else {
             return note.stage == .ending ? try finish(note, nil) : try giveUp(note)
         }
-        try ShardMove.onQueue { () throws(QueueError) in try reached(.logMade) }
-        let (isWhole, end) = try ShardMove.onEngine { () throws(CommitLogError) in
-            try MovingQueue.look(at: log)
-        }
+        try CommitLogError.onQueue { () throws(QueueError) in try reached(.logMade) }
+        let (isWhole, end) = try MovingQueue.look(at: log)
         guard !isWhole else {
             return note.stage == .ending ? try finish(note, nil) : try giveUp(note)
         }
-        let report = try ShardMove.onQueue { () throws(QueueError) in try queue.makeCopy() }
+        let report = try CommitLogError.onQueue { () throws(QueueError) in try queue.makeCopy() }
         if let bytesMax = log.bytesMax, queue.copyBytes > bytesMax / 2 {
             queue.discardCopy()
-            throw ShardProblem(
-                .noRoom,
+            throw .noRoom(
                 "the queue of \(directory) has \(queue.copyBytes) bytes, and the log of a shard holds \(bytesMax); "
                     + "raise queue.max_bytes"
             )
@@ -126,9 +120,8 @@ package struct QueueToShard {
         do throws(QueueError) {
             try send(note, queue, to: log, after: end)
         } catch {
-            // Something was appended since it was read: an append of an earlier command, or a
-            // gateway's.
-            guard error.kind == .fenced else { throw ShardProblem(error) }
+            // An earlier command or a gateway has appended since.
+            guard error.kind == .fenced else { throw CommitLogError(error) }
             return nil
         }
         return try finish(note, report)
@@ -138,18 +131,17 @@ package struct QueueToShard {
     private func open(
         _ log: any EngineLog,
         _ note: MoveNote
-    ) throws(ShardProblem) -> Bool {
-        guard try !ShardMove.isGone(note.shard, cluster) else { return false }
+    ) throws(CommitLogError) -> Bool {
+        guard try !ShardDirectories.isGone(note.shard, in: cluster) else { return false }
         do throws(CommitLogError) {
             try log.open(makes: note.stage == .begun)
             return true
         } catch {
-            guard error.kind == .missing else { throw ShardProblem(error) }
+            guard error.kind == .missing else { throw error }
             // It may have been absorbed at this moment.
-            if try ShardMove.isGone(note.shard, cluster) { return false }
+            if try ShardDirectories.isGone(note.shard, in: cluster) { return false }
             let queue = MovingQueue(in: directory, to: note.shard)
-            throw ShardProblem(
-                .lasting,
+            throw .refused(
                 "the log of the shard \(note.shard) (\(note.log)) is gone, and nothing tells if its logs were "
                     + "delivered. If they were, remove \(directory)/queue.move; if not, rename \(queue.aside) to "
                     + "queue.db and then remove it"
@@ -178,8 +170,8 @@ package struct QueueToShard {
     }
 
     /// A gateway has the log, which was not whole.
-    private func giveUp(_ note: MoveNote) throws(ShardProblem) -> Outcome? {
-        try ShardMove.onQueue { () throws(QueueError) in
+    private func giveUp(_ note: MoveNote) throws(CommitLogError) -> Outcome? {
+        try CommitLogError.onQueue { () throws(QueueError) in
             try MovingQueue(in: directory, to: note.shard).bringBack()
             try MoveNote.remove(in: directory)
         }
@@ -189,10 +181,10 @@ package struct QueueToShard {
     private func finish(
         _ note: MoveNote,
         _ report: InspectionReport?
-    ) throws(ShardProblem) -> Outcome {
+    ) throws(CommitLogError) -> Outcome {
         let queue = MovingQueue(in: directory, to: note.shard)
         queue.discardCopy()
-        try ShardMove.onQueue { () throws(QueueError) in try MoveNote.remove(in: directory) }
+        try CommitLogError.onQueue { () throws(QueueError) in try MoveNote.remove(in: directory) }
         return Outcome(
             shard: note.shard,
             report: report,

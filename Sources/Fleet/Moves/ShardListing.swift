@@ -1,8 +1,7 @@
 package import CommitLog
 package import System
 
-/// The shards of a cluster, as its engine lists them and as gateways claim them in registers.
-/// `sluice shards` shows it.
+/// The shards of a cluster as listed and as claimed in registers, for `sluice shards`.
 package struct ShardListing: Equatable, Sendable {
     /// A gateway that says that a shard is its own, or that it reads the log to take it.
     package struct Claim: Equatable, Sendable {
@@ -17,8 +16,7 @@ package struct ShardListing: Equatable, Sendable {
         package let name: String
         /// The log's last entry; nil: there is no such log.
         package let last: UInt64?
-        /// The one with the latest epoch comes first: the fence of the log let it take the shard
-        /// after the others.
+        /// The latest epoch comes first: the fence let it take the shard after the others.
         package let claims: [Claim]
         /// When the shard was absorbed or moved, if a register says so.
         package let gone: WallTime?

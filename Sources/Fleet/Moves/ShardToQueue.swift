@@ -45,17 +45,20 @@ package struct ShardToQueue {
         self.progress = progress
     }
 
-    package func run() throws(ShardProblem) -> Outcome {
-        let lock = try ShardMove.onQueue { () throws(QueueError) in try DirectoryLock(directory) }
+    package func run() throws(CommitLogError) -> Outcome {
+        let lock = try CommitLogError.onQueue { () throws(QueueError) in
+            try DirectoryLock(directory)
+        }
         defer { withExtendedLifetime(lock) {} }
-        try ShardMove.onEngine { () throws(CommitLogError) in try cluster.open() }
+        try cluster.open()
         let note = try note()
         let queue = TakenQueue(of: shard, in: directory, moveID: note.moveID)
-        if try ShardMove.onQueue({ () throws(QueueError) in try queue.isThere() }) {
+        let isThere = try CommitLogError.onQueue { () throws(QueueError) in try queue.isThere() }
+        if isThere {
             try finish()
             return Outcome(report: nil)
         }
-        do throws(ShardProblem) {
+        do throws(CommitLogError) {
             // After the shard was ceded, no gateway has it.
             let own = Self.register(note)
             try waitUntilFree(besides: own)
@@ -71,17 +74,17 @@ package struct ShardToQueue {
     }
 
     /// If the shard stays in the cluster, gateways may start in the directory.
-    private func forget(_ problem: ShardProblem) throws(QueueError) {
+    private func forget(_ problem: CommitLogError) throws(QueueError) {
         let isBegun = try MoveNote.read(in: directory)?.stage == .begun
-        // Another gateway has absorbed it, which it cannot do with a shard that is ceded to this
-        // move.
-        let isAbsorbed = problem.kind == .gone && (try? ShardMove.isGone(shard, cluster)) == true
+        // Another gateway has absorbed it, so it was not ceded to this move.
+        let isAbsorbed =
+            problem.kind == .missing && (try? ShardDirectories.isGone(shard, in: cluster)) == true
         if isBegun || isAbsorbed { try MoveNote.remove(in: directory) }
     }
 
-    private func note() throws(ShardProblem) -> MoveNote {
+    private func note() throws(CommitLogError) -> MoveNote {
         let log = cluster.log(of: shard).name
-        return try ShardMove.onQueue { () throws(QueueError) in
+        return try CommitLogError.onQueue { () throws(QueueError) in
             if let found = try MoveNote.read(in: directory) {
                 guard found.direction == .fromShard, found.shard == shard, found.log == log else {
                     throw QueueError(
@@ -102,35 +105,25 @@ package struct ShardToQueue {
 
     // MARK: - The shard's gateway
 
-    /// Claims the shard for this move, so that gateways leave it alone meanwhile. A command that is
-    /// run again has the same one.
+    /// Claims the shard, so that gateways leave it alone; the same in a second run.
     private static func register(_ note: MoveNote) -> NodeRegister {
         NodeRegister(node: "sluice-restore", life: String(note.moveID.suffix(8)))
     }
 
     /// Waits until it is certain that no gateway has the shard, as one that adopts it does.
-    private func waitUntilFree(besides own: NodeRegister) throws(ShardProblem) {
-        let wake: WakeUp
-        do throws(SystemError) { wake = try WakeUp() } catch {
-            throw ShardProblem(.lasting, error.description)
-        }
+    private func waitUntilFree(besides own: NodeRegister) throws(CommitLogError) {
+        let wake = try CommitLogError.onSystem(.refused) { () throws(SystemError) in try WakeUp() }
         var watch = ShardWatch(timing)
         while true {
-            try ShardMove.onEngine { () throws(CommitLogError) in
-                watch.look(at: try cluster.shards(), .now)
-                watch.look(at: try cluster.registers().filter { $0.key != own.name }, .now)
-            }
+            watch.look(at: try cluster.shards(), .now)
+            watch.look(at: try cluster.registers().filter { $0.key != own.name }, .now)
             guard watch.shards.contains(shard) else {
-                throw ShardProblem(
-                    .gone,
-                    "there is no shard \(shard); list them with: sluice shards"
-                )
+                throw .missing("there is no shard \(shard); list them with: sluice shards")
             }
             let owners = watch.claimants(of: shard, .now)
             let living = watch.namesSeenAlive(.now)
             if let owner = owners.first(where: { living.contains($0.node) }) {
-                throw ShardProblem(
-                    .taken,
+                throw .fenced(
                     "the gateway \(owner.node) has the shard \(shard); stop the gateways of the cluster, then run "
                         + "this again"
                 )
@@ -143,14 +136,12 @@ package struct ShardToQueue {
     }
 
     /// Only a hint: the fence decides.
-    private func claim(_ own: NodeRegister) throws(ShardProblem) -> ShardClaim {
-        do throws(SystemError) {
-            let claim = try ShardClaim(own, cluster, every: timing.heartbeat)
-            claim.claim(shard)
-            return claim
-        } catch {
-            throw ShardProblem(.lasting, error.description)
+    private func claim(_ own: NodeRegister) throws(CommitLogError) -> ShardClaim {
+        let claim = try CommitLogError.onSystem(.refused) { () throws(SystemError) in
+            try ShardClaim(own, cluster, every: timing.heartbeat)
         }
+        claim.claim(shard)
+        return claim
     }
 
     private func end(_ claim: ShardClaim, of own: NodeRegister) {
@@ -164,13 +155,11 @@ package struct ShardToQueue {
     private func take(
         _ note: MoveNote,
         _ queue: TakenQueue
-    ) throws(ShardProblem) -> InspectionReport {
+    ) throws(CommitLogError) -> InspectionReport {
         let log = cluster.log(of: shard)
-        let shards = try ShardMove.onEngine { () throws(CommitLogError) in
-            try log.open(makes: false)
-            return Set(try cluster.shards().map(\.name))
-        }
-        return try ShardMove.onQueue { () throws(QueueError) in
+        try log.open(makes: false)
+        let shards = Set(try cluster.shards().map(\.name))
+        return try CommitLogError.onQueue { () throws(QueueError) in
             try queue.take(
                 from: log,
                 hasLog: shards.contains,
@@ -189,21 +178,16 @@ package struct ShardToQueue {
     }
 
     /// The queue is here: removes what is left of the shard.
-    private func finish() throws(ShardProblem) {
-        try ShardMove.onEngine { () throws(CommitLogError) in
-            // Its gateway may come back with a copy, and must not take the log for lost.
-            let gone = ShardDirectories.goneRegister(of: shard)
-            try cluster.set(gone, to: ShardDirectories.goneValue)
-        }
-        try ShardMove.onQueue { () throws(QueueError) in try reached(.goneSet) }
-        let gone = try ShardMove.onEngine { () throws(CommitLogError) in
-            try cluster.remove(shard)
-            return ShardDirectories.gone(try cluster.registers())
-        }
-        try ShardMove.onQueue { () throws(QueueError) in
+    private func finish() throws(CommitLogError) {
+        // Its gateway may come back with a copy, and must not take the log for lost.
+        let register = ShardDirectories.goneRegister(of: shard)
+        try cluster.set(register, to: ShardDirectories.goneValue)
+        try CommitLogError.onQueue { () throws(QueueError) in try reached(.goneSet) }
+        try cluster.remove(shard)
+        let gone = ShardDirectories.gone(try cluster.registers())
+        try CommitLogError.onQueue { () throws(QueueError) in
             try reached(.logRemoved)
-            // Copies of shards that are elsewhere now would keep a gateway with this queue from
-            // starting.
+            // Copies of such shards would keep a gateway with this queue from starting.
             for name in Set(gone.keys).union([shard]) where ShardName.node(of: name) != nil {
                 StoredLogs.removeScratch(in: "\(directory)/shards/\(name)")
             }

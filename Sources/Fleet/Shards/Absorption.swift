@@ -1,9 +1,7 @@
 import CommitLog
-import Queue
 import SQLiteQueue
 import System
 
-/// How an absorption ended.
 enum AbsorptionEnd: Sendable, Equatable {
     case done
     /// Not now: the shard has logs again, or the other one cannot be written. It is open as before.
@@ -82,8 +80,7 @@ struct Absorption {
         return .done
     }
 
-    /// The answer of a queue, which answers even when it is closed; nil: the gateway stops, and the
-    /// work goes on later.
+    /// The answer of a queue, which may be closed; nil: the gateway stops, the work goes on later.
     private func ask<Answer: Sendable>(
         _ body: (@escaping @Sendable (Answer) -> Void) -> Void
     ) -> Answer? {

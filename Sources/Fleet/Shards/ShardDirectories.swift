@@ -4,8 +4,7 @@ import Queue
 import SQLiteQueue
 import System
 
-/// The directories of shards that this gateway has or had. What they have is a copy of logs that
-/// lie elsewhere.
+/// The directories of present and former shards, with copies of logs that lie elsewhere.
 struct ShardDirectories {
     private let settings: FleetSettings
 
@@ -17,8 +16,7 @@ struct ShardDirectories {
         fileNames(in: settings.shards).filter { ShardName.node(of: $0) != nil }
     }
 
-    /// A shard that this gateway had, and that is not listed although nothing tells that it is
-    /// gone.
+    /// A shard of this gateway that is not listed and not known to be gone.
     func unlisted(_ shards: [ListedShard], _ registers: [String: Register]) -> String? {
         let known = Set(shards.map(\.name))
         return names.first { !known.contains($0) && registers[Self.goneRegister(of: $0)] == nil }
@@ -29,7 +27,7 @@ struct ShardDirectories {
         _ shards: [ListedShard],
         _ registers: [String: Register],
         _ cluster: any ClusterEngine
-    ) throws(ShardProblem) {
+    ) throws(CommitLogError) {
         let known = Set(shards.map(\.name))
         for name in names where !known.contains(name) {
             if registers[Self.goneRegister(of: name)] == nil { try checkLogs(of: name, cluster) }
@@ -37,25 +35,20 @@ struct ShardDirectories {
         }
     }
 
-    private func checkLogs(of name: String, _ cluster: any ClusterEngine) throws(ShardProblem) {
+    private func checkLogs(of name: String, _ cluster: any ClusterEngine) throws(CommitLogError) {
         let directory = settings.directory(of: name)
-        let logs: StoredLogs?
-        do throws(QueueError) {
-            logs = try StoredLogs.ofQueue(in: directory, isScratch: true)
-        } catch {
-            throw ShardProblem(error)
+        let logs = try CommitLogError.onQueue { () throws(QueueError) in
+            try StoredLogs.ofQueue(in: directory, isScratch: true)
         }
         guard let logs, logs.queued > 0 else { return }
         let (log, own) = (cluster.log(of: name).name, StoredLogs.commitLog(in: directory))
         if let own, own != log {
-            throw ShardProblem(
-                .lasting,
+            throw .refused(
                 "\(logs.path) has \(logs.queued) undelivered logs of \(own), and the settings of queue.engine name "
                     + "\(log); set cluster and servers as they were, or remove the directory to go on without them"
             )
         }
-        throw ShardProblem(
-            .lasting,
+        throw .refused(
             "the servers do not have the log of the shard \(name) (\(log)), and \(logs.path) has \(logs.queued) "
                 + "undelivered logs of it; see that all servers run and are the right ones, restore the log, or remove "
                 + "the directory to go on without them"
@@ -75,6 +68,13 @@ struct ShardDirectories {
 
     /// Its value: when, in seconds.
     static var goneValue: [UInt8] { Array("\(WallTime.now.seconds)".utf8) }
+
+    static func isGone(
+        _ shard: String,
+        in cluster: any ClusterEngine
+    ) throws(CommitLogError) -> Bool {
+        try cluster.registers()[goneRegister(of: shard)] != nil
+    }
 
     static func gone(_ registers: [String: Register]) -> [String: WallTime] {
         var gone: [String: WallTime] = [:]

@@ -37,13 +37,11 @@ final class ShardOpener: Sendable {
         if !hasEnded { ending.wait(timeout: time) }
     }
 
-    /// A number that no shard of this process had.
     func newShard() -> Shard {
         Shard(number: lastNumber.add(1, ordering: .relaxed).newValue)
     }
 
-    /// Gives a number back that nothing outside has seen. An attempt that fails each minute must
-    /// not use them up.
+    /// Gives back an unseen number: an attempt that fails each minute must not use them up.
     func giveBack(_ shard: Shard) {
         _ = lastNumber.compareExchange(
             expected: shard.number,
@@ -62,14 +60,10 @@ final class ShardOpener: Sendable {
         knownTo entry: UInt64,
         leavesRoom: Bool = false,
         whenLost: @escaping @Sendable () -> Void
-    ) throws(ShardProblem) -> DurableQueue {
+    ) throws(CommitLogError) -> DurableQueue {
         let log = cluster.log(of: name)
-        do throws(CommitLogError) {
-            try log.open(makes: makes)
-            if !makes { try checkEnd(of: log, name, knownTo: entry) }
-        } catch {
-            throw ShardProblem(error)
-        }
+        try log.open(makes: makes)
+        if !makes { try checkEnd(of: log, name, knownTo: entry) }
         var configuration = settings.queue
         configuration.directory = settings.directory(of: name)
         configuration.shard = shard
@@ -77,15 +71,12 @@ final class ShardOpener: Sendable {
         configuration.commitLogBytesMax = log.bytesMax
         configuration.whenLost = whenLost
         if leavesRoom { configuration.restoreFreeBytesMin = configuration.freeBytesMin }
-        do throws(QueueError) {
-            return try DurableQueue(configuration, journal: journal)
-        } catch {
-            throw ShardProblem(error)
+        return try CommitLogError.onQueue { () throws(QueueError) in
+            try DurableQueue(configuration, journal: journal)
         }
     }
 
-    /// Checked before an epoch is appended: an entry behind a cut would hide for good that entries
-    /// are missing.
+    /// Called before an epoch is appended, which would hide that entries are missing.
     private func checkEnd(
         of log: any CommitLog,
         _ shard: String,
@@ -103,8 +94,7 @@ final class ShardOpener: Sendable {
                     pause(settings.timing.heartbeat)
                     continue
                 }
-                throw CommitLogError(
-                    .damaged,
+                throw .damaged(
                     "\(error): the servers have lost entries. Restore their files, or give the end up: "
                         + "sluice restore --take \(shard) DIRECTORY, then sluice shards add DIRECTORY"
                 )
@@ -114,7 +104,6 @@ final class ShardOpener: Sendable {
 
     private static let endAttempts = 3
 
-    /// Opens the shard that becomes a node's home.
     func openHome(
         by choice: HomeChoice,
         as shard: Shard,
@@ -122,13 +111,13 @@ final class ShardOpener: Sendable {
         skipsBad: Bool = false,
         whenChosen: (String) -> Void = { _ in },
         whenLost: (Shard, String) -> @Sendable () -> Void
-    ) throws(ShardProblem) -> OwnedShard {
+    ) throws(CommitLogError) -> OwnedShard {
         var others = others
         while true {
             let (name, isNew) = choice.choose(besides: others)
             whenChosen(name)
             let queue: DurableQueue
-            do throws(ShardProblem) {
+            do throws(CommitLogError) {
                 queue = try open(
                     name,
                     as: shard,
@@ -138,7 +127,7 @@ final class ShardOpener: Sendable {
                 )
             } catch {
                 // In the place of a lost home shard any other one serves.
-                guard skipsBad, !isNew, error.kind == .lasting else { throw error }
+                guard skipsBad, !isNew, error.isLasting else { throw error }
                 others.insert(name)
                 continue
             }
@@ -174,10 +163,65 @@ private struct StoppableLog: CommitLog {
 
     func read(from number: UInt64, atMost bytes: Int) throws(CommitLogError) -> [NumberedEntry] {
         guard bytes <= bytesOfOneEntry || !opener.hasEnded else {
-            throw CommitLogError(.unreachable, "the gateway stops")
+            throw .unreachable("the gateway stops")
         }
         return try log.read(from: number, atMost: bytes)
     }
 
     func trim(before number: UInt64) throws(CommitLogError) -> Bool { try log.trim(before: number) }
+}
+
+struct OwnedShard: Sendable {
+    let name: String
+    let shard: Shard
+    let queue: DurableQueue
+}
+
+struct HomeChoice {
+    private let node: String
+    private let shards: Set<String>
+    private let registers: [String: Register]
+    /// The gateways that have told of themselves, this one's earlier lives among them.
+    private let nodes: [NodeRegister]
+
+    init(for node: String, among shards: [ListedShard], _ registers: [String: Register]) {
+        self.node = node
+        self.shards = Set(shards.map(\.name))
+        self.registers = registers
+        nodes = registers.values.compactMap { NodeRegister($0.value) }
+    }
+
+    /// Earlier lives of this gateway, and others with its name.
+    func namesakes(of own: NodeRegister) -> [NodeRegister] {
+        nodes.filter { $0.node == node && $0.life != own.life }
+    }
+
+    /// The last home of the node, if it is not listed and not known to be gone.
+    var unlisted: String? {
+        nodes.filter { $0.node == node }.compactMap(\.home).first { home in
+            registers[ShardDirectories.goneRegister(of: home)] == nil && !shards.contains(home)
+        }
+    }
+
+    /// True if the register names no shard, but this one, that may exist; unlisted ones may.
+    func mayForget(_ register: NodeRegister, besides shard: String) -> Bool {
+        register.shards.keys.allSatisfy { name in
+            name == shard || registers[ShardDirectories.goneRegister(of: name)] != nil
+        }
+    }
+
+    /// The last entry that the log of a shard had, as its owners told.
+    func lastEntry(of shard: String) -> UInt64 { nodes.lastEntry(of: shard) }
+
+    /// One that began as this node's home and that no other gateway claims, else a new one.
+    func choose(besides lost: Set<String> = []) -> (name: String, isNew: Bool) {
+        let others = Set(nodes.filter { $0.node != node }.flatMap(\.shards.keys))
+        let free = shards.filter { name in
+            ShardName.node(of: name) == node && !others.contains(name) && !lost.contains(name)
+        }
+        let last = nodes.first { $0.node == node && $0.home.map(free.contains) ?? false }?.home
+        // Others of the kind are adopted later.
+        guard let name = last ?? free.min() else { return (ShardName.new(for: node), true) }
+        return (name, false)
+    }
 }

@@ -34,11 +34,8 @@ package struct QueueOpening {
             }
         }
         let settings = try settings(node)
-        let opening: FleetOpening
-        do throws(ShardProblem) {
-            opening = try FleetOpening(settings, cluster, journal)
-        } catch {
-            throw StartProblem(error.description)
+        let opening = try Gateway.start { () throws(CommitLogError) in
+            try FleetOpening(settings, cluster, journal)
         }
         // To read a log takes time too.
         let servers = try WaitingServers(
@@ -75,14 +72,14 @@ package struct QueueOpening {
         var reported: String?
         var next = Self.pauseMin
         while true {
-            do throws(ShardProblem) {
+            do throws(CommitLogError) {
                 let fleet = try opening.open()
                 if reported != nil { journal.info("the queue is open") }
                 return fleet
             } catch {
                 // What takes a shard away during a start is mostly an append of an earlier life
                 // that came late.
-                guard [.passing, .noRoom, .taken].contains(error.kind) else {
+                guard [.unreachable, .noRoom, .fenced].contains(error.kind) else {
                     throw StartProblem("queue.\(configuration.queue.engine.rawValue): \(error)")
                 }
                 servers.tell("the queue waits for its commit log")
