@@ -1,8 +1,6 @@
 import HTTP
 import JSON
-import System
 
-/// The sandbox's answer to a request, and when it is sent.
 struct Answer: Sendable {
     enum Delivery: Sendable, Equatable {
         case now
@@ -29,7 +27,6 @@ struct Answer: Sendable {
         )
     }
 
-    /// A JSON object with these members.
     static func json(_ members: (inout JSONWriter) -> Void) -> Answer {
         var json = JSONWriter()
         json.object(members)
@@ -48,7 +45,6 @@ extension SLSRefusal {
         }.bytes
     }
 
-    /// The body in SLS's form.
     var body: [UInt8] {
         JSONWriter { json in
             json.member("errorCode", code)

@@ -1,4 +1,5 @@
 import HTTP
+import SQLite
 import System
 
 /// Answers that are sent later: delayed or held by a fault, or waiting for logs to arrive.
@@ -77,7 +78,6 @@ final class LateAnswers: Sendable {
         wakeUp.signal()
     }
 
-    /// Logs have arrived.
     func noteStored() {
         let isAwaited = state.withLock { state in
             guard !state.hasNews, state.entries.contains(where: { $0.wait != nil }) else {
@@ -89,7 +89,6 @@ final class LateAnswers: Sendable {
         if isAwaited { wakeUp.signal() }
     }
 
-    /// Sends all kept answers and keeps no more.
     func stop() {
         state.withLock { $0.isStopped = true }
         wakeUp.signal()
@@ -97,7 +96,6 @@ final class LateAnswers: Sendable {
 
     // MARK: - The thread
 
-    /// Sends each answer at its time, until `stop`.
     func run(for sandbox: Sandbox) {
         var lookedAt = Moment(nanoseconds: 0)
         while true {
@@ -167,5 +165,36 @@ final class LateAnswers: Sendable {
             return due.map { min($0, look) } ?? look
         }
         return next.map { max(.zero, $0 - .now) }
+    }
+}
+
+/// A request that waits until enough logs match. Each log is looked at once.
+struct LogWait: Sendable, Equatable {
+    let count: Int
+    let query: LogQuery
+    private var found = 0
+    /// The position that the search has reached.
+    private var cursor: Int64
+
+    init(count: Int, query: LogQuery) {
+        self.count = count
+        self.query = query
+        cursor = query.after
+    }
+
+    var isOver: Bool { found >= count }
+
+    /// Searches the logs that arrived since the last look.
+    mutating func look(in sandbox: Sandbox) throws(SLSRefusal) {
+        var rest = query
+        rest.after = cursor
+        rest.newest = false
+        var wait = self
+        try sandbox.look(rest) { archive, slice throws(SQLiteError) in
+            wait.found += try archive.count(rest, within: slice)
+            wait.cursor = slice.upperBound
+            return !wait.isOver
+        }
+        self = wait
     }
 }

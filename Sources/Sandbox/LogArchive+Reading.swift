@@ -16,8 +16,7 @@ struct LogLines: Sendable {
 }
 
 extension LogArchive {
-    /// The log numbers to search for this query, in slices, so that a search through a million logs
-    /// does not block writers all the time.
+    /// Slices of log numbers, so that a search through a million logs lets writers in between.
     func slices(_ query: LogQuery) -> [ClosedRange<Int64>] {
         // A cursor may have any value, even beyond the last log.
         let first = max(min(query.after, lastLog), lastLog - Int64(size.logs)) + 1
@@ -28,7 +27,6 @@ extension LogArchive {
 
     private static var sliceLogs: Int { 10_000 }
 
-    /// Adds the matching logs in SLS's form.
     func collect(
         _ query: LogQuery,
         within slice: ClosedRange<Int64>,
@@ -53,7 +51,6 @@ extension LogArchive {
         statement.reset()
     }
 
-    /// The number of matching logs.
     func count(_ query: LogQuery, within slice: ClosedRange<Int64>) throws(SQLiteError) -> Int {
         let statement = try matching(query, within: slice, "1")
         var found = 0
@@ -100,5 +97,57 @@ extension LogArchive {
         json.member("__logstore__", utf8: row.borrowedText(9))
         json.member("__request_id__", utf8: row.borrowedText(10))
         json.member("__received__", WallTime(nanoseconds: row.integer(11)).rfc3339)
+    }
+}
+
+/// One log as the page shows it.
+struct ShownLog: Sendable {
+    let time: WallTime
+    let project: String
+    let logstore: String
+    let topic: String
+    let source: String
+    /// Fields, then tags, each in their original order.
+    let members: [(name: String, value: String)]
+}
+
+extension LogArchive {
+    /// Adds matching logs, newest first, up to the limit.
+    func collect(
+        _ query: LogQuery,
+        within slice: ClosedRange<Int64>,
+        into logs: inout [ShownLog]
+    ) throws(SQLiteError) {
+        let statement = try matching(
+            query,
+            within: slice,
+            "log.time, log.ns, request.project, request.logstore, request.topic, "
+                + "request.source, log.fields, request.tags"
+        )
+        while logs.count < query.limit, try statement.step() {
+            let nanoseconds = statement.integer(0) * 1_000_000_000 + statement.integer(1)
+            logs.append(
+                ShownLog(
+                    time: WallTime(nanoseconds: nanoseconds),
+                    project: statement.text(2),
+                    logstore: statement.text(3),
+                    topic: statement.text(4),
+                    source: statement.text(5),
+                    members: Self.members(of: statement.text(6))
+                        + Self.members(of: "{" + statement.text(7) + "}")
+                )
+            )
+        }
+        statement.reset()
+    }
+
+    private static func members(of json: String) -> [(name: String, value: String)] {
+        guard
+            case .object(let members)? = try? JSONValue(parsing: Array(json.utf8))
+        else { return [] }
+        return members.compactMap { member in
+            guard case .string(let value) = member.value else { return nil }
+            return (member.name, value)
+        }
     }
 }

@@ -1,17 +1,15 @@
+import JSON
 import SQLite
 import System
 
-/// The received logs, in SQLite, in order of arrival. When the archive is full, it drops the oldest
-/// requests with all their logs.
+/// The received logs, in SQLite. A full archive drops its oldest requests with their logs.
 struct LogArchive: ~Copyable {
-    /// The archive's current content.
     struct Size: Equatable, Sendable {
         var requests = 0
         var logs = 0
         var bytes = 0
     }
 
-    /// The result of a write.
     struct Receipt: Equatable, Sendable {
         /// The logstore already had this pack id.
         let isDuplicate: Bool
@@ -112,5 +110,175 @@ struct LogArchive: ~Copyable {
         guard try statements.findLane.step() else { return nil }
         defer { statements.findLane.reset() }
         return UInt64(statements.findLane.text(0))
+    }
+
+    // MARK: - Steps of a write, inside its transaction
+
+    /// SQLite's approximate overhead for a log.
+    private static var overheadBytes: Int { 32 }
+
+    func isKnown(_ pack: String?, at address: Address) throws(SQLiteError) -> Bool {
+        guard let pack else { return false }
+        statements.findPack.bind(1, pack)
+        statements.findPack.bind(2, address.project)
+        statements.findPack.bind(3, address.logstore)
+        defer { statements.findPack.reset() }
+        return try statements.findPack.step()
+    }
+
+    func insert(
+        _ logs: ReceivedLogs,
+        at address: Address
+    ) throws(SQLiteError) -> Size {
+        let count = logs.entries.count
+        let bytes =
+            logs.json.bytes.count + logs.tags.bytes.count + logs.topic.utf8.count
+            + logs.source.utf8.count + (count + 4) * Self.overheadBytes
+        statements.insertRequest.bind(1, lastRequest + 1)
+        statements.insertRequest.bind(2, address.received.nanoseconds)
+        statements.insertRequest.bind(3, address.requestID)
+        statements.insertRequest.bind(4, address.project)
+        statements.insertRequest.bind(5, address.logstore)
+        statements.insertRequest.bind(6, logs.topic)
+        statements.insertRequest.bind(7, logs.source)
+        statements.insertRequest.bind(8, String(decoding: logs.tags.bytes, as: UTF8.self))
+        statements.insertRequest.bind(9, logs.packID)
+        statements.insertRequest.bind(10, Int64(count))
+        statements.insertRequest.bind(11, Int64(bytes))
+        statements.insertRequest.bind(12, lastLog + Int64(count))
+        try statements.insertRequest.run()
+        try logs.json.bytes.withUnsafeBufferPointer { json throws(SQLiteError) in
+            let json = UnsafeRawBufferPointer(json)
+            for (place, entry) in logs.entries.enumerated() {
+                statements.insertLog.bind(1, lastLog + 1 + Int64(place))
+                statements.insertLog.bind(2, lastRequest + 1)
+                statements.insertLog.bind(3, Int64(place))
+                statements.insertLog.bind(4, Int64(entry.time))
+                statements.insertLog.bind(5, entry.nanoseconds.map(Int64.init))
+                statements.insertLog.bind(
+                    6,
+                    borrowingText: UnsafeRawBufferPointer(rebasing: json[entry.fields])
+                )
+                try statements.insertLog.run()
+            }
+        }
+        return Size(requests: 1, logs: count, bytes: bytes)
+    }
+
+    func move(
+        _ lane: (key: String, sequence: UInt64),
+        of address: Address
+    ) throws(SQLiteError) {
+        statements.moveLane.bind(1, address.project)
+        statements.moveLane.bind(2, address.logstore)
+        statements.moveLane.bind(3, lane.key)
+        // Stored as text, because a sequence id may exceed a signed integer.
+        statements.moveLane.bind(4, "\(lane.sequence)")
+        try statements.moveLane.run()
+        // A replaced lane gets a new row at the end, so the lowest rows are the longest unused.
+        statements.trimLanes.bind(1, Int64(lanesMax))
+        try statements.trimLanes.run()
+    }
+
+    func dropOldest(sparing added: Size) throws(SQLiteError) -> Size {
+        var dropped = Size()
+        while size.requests - dropped.requests > 0,
+            size.logs + added.logs - dropped.logs > logsMax
+                || size.bytes + added.bytes - dropped.bytes > bytesMax,
+            try statements.oldestRequest.step()
+        {
+            let id = statements.oldestRequest.integer(0)
+            let lastLog = statements.oldestRequest.integer(1)
+            dropped.requests += 1
+            dropped.logs += Int(statements.oldestRequest.integer(2))
+            dropped.bytes += Int(statements.oldestRequest.integer(3))
+            statements.oldestRequest.reset()
+            statements.deleteLogs.bind(1, lastLog)
+            try statements.deleteLogs.run()
+            statements.deleteRequest.bind(1, id)
+            try statements.deleteRequest.run()
+        }
+        return dropped
+    }
+}
+
+/// The archive's tables and its prepared statements.
+struct ArchiveStatements {
+    private static let schemaVersion: Int64 = 1
+
+    let insertRequest: Statement
+    let insertLog: Statement
+    let findPack: Statement
+    let oldestRequest: Statement
+    let deleteRequest: Statement
+    let deleteLogs: Statement
+    let findLane: Statement
+    let moveLane: Statement
+    let trimLanes: Statement
+    let sums: Statement
+
+    init(_ database: Connection) throws(SQLiteError) {
+        insertRequest = try database.prepare(
+            "INSERT INTO request VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        )
+        insertLog = try database.prepare("INSERT INTO log VALUES (?, ?, ?, ?, ?, ?)")
+        findPack = try database.prepare(
+            "SELECT 1 FROM request WHERE pack = ? AND project = ? AND logstore = ? LIMIT 1"
+        )
+        oldestRequest = try database.prepare(
+            "SELECT id, last_log, logs, bytes FROM request ORDER BY id LIMIT 1"
+        )
+        deleteRequest = try database.prepare("DELETE FROM request WHERE id = ?")
+        deleteLogs = try database.prepare("DELETE FROM log WHERE id <= ?")
+        findLane = try database.prepare(
+            "SELECT sequence FROM lane WHERE project = ? AND logstore = ? AND key = ?"
+        )
+        moveLane = try database.prepare("INSERT OR REPLACE INTO lane VALUES (?, ?, ?, ?)")
+        trimLanes = try database.prepare(
+            "DELETE FROM lane WHERE rowid <= (SELECT max(rowid) FROM lane) - ?"
+        )
+        sums = try database.prepare(
+            "SELECT count(*), ifnull(sum(logs), 0), ifnull(sum(bytes), 0), "
+                + "ifnull(max(id), 0), ifnull(max(last_log), 0) FROM request"
+        )
+    }
+
+    /// Creates the tables in a new file; refuses another version. The path is for the error.
+    static func createTables(in database: Connection, path: String?) throws(SQLiteError) {
+        // No other process may change the file, because its counts are kept in memory.
+        try database.execute("PRAGMA locking_mode = EXCLUSIVE")
+        // A crash loses nothing. A power cut may: the archive only serves to look at logs.
+        try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF")
+        // Debian's SQLite overwrites deleted content, which makes deleting as expensive as storing.
+        try database.execute("PRAGMA secure_delete = OFF")
+        let version = try database.integer("PRAGMA user_version")
+        guard version != schemaVersion else { return }
+        guard version == 0 else {
+            throw .unsuitable(
+                "\(path ?? "memory") has a schema of version \(version), and this sandbox writes "
+                    + "\(schemaVersion); choose another file or remove it"
+            )
+        }
+        try database.execute(
+            """
+            BEGIN;
+            CREATE TABLE request (
+                id INTEGER PRIMARY KEY, received INTEGER, request_id TEXT, project TEXT,
+                logstore TEXT, topic TEXT, source TEXT, tags TEXT, pack TEXT, logs INTEGER,
+                bytes INTEGER, last_log INTEGER
+            );
+            CREATE INDEX request_pack ON request (pack) WHERE pack IS NOT NULL;
+            CREATE TABLE log (
+                id INTEGER PRIMARY KEY, request INTEGER, place INTEGER, time INTEGER, ns INTEGER,
+                fields TEXT
+            );
+            CREATE TABLE lane (
+                project TEXT, logstore TEXT, key TEXT, sequence TEXT,
+                UNIQUE (project, logstore, key)
+            );
+            PRAGMA user_version = \(schemaVersion);
+            COMMIT
+            """
+        )
     }
 }

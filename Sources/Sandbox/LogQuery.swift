@@ -1,6 +1,8 @@
+import HTTP
+import JSON
+import SQLite
 import System
 
-/// Selects logs.
 struct LogQuery: Equatable, Sendable {
     var project: String?
     var logstore: String?
@@ -10,13 +12,11 @@ struct LogQuery: Equatable, Sendable {
     /// The cursor after which the search starts.
     var after: Int64 = 0
     var limit = 1000
-    /// Newest first.
     var newest = false
     /// Includes facts that SLS does not show.
     var details = false
 
-    /// The SQL condition for logs within a range of numbers, and the values to bind to it, in
-    /// order.
+    /// The SQL condition for logs in a range of numbers, and its values in order.
     func condition(within slice: ClosedRange<Int64>) -> (sql: String, values: [String]) {
         var terms = ["log.id BETWEEN \(slice.lowerBound) AND \(slice.upperBound)"]
         var values: [String] = []
@@ -43,8 +43,7 @@ extension LogQuery {
         "min", "refresh",
     ]
 
-    /// Parses the parameters of `GET /logs`. Unknown names are refused, because a misspelt filter
-    /// must not return everything.
+    /// Parses the query of `GET /logs`. A misspelt filter must not return everything: refused.
     init(_ request: ReceivedRequest) throws(SLSRefusal) {
         if let unknown = request.query.first(where: { !Self.known.contains($0.key) }) {
             throw .badParameter(
@@ -73,7 +72,6 @@ extension ReceivedRequest {
         parameter(name).flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The parameter as a whole number.
     func whole(_ name: String, in range: ClosedRange<Int>) throws(SLSRefusal) -> Int? {
         guard let text = filter(name) else { return nil }
         guard text.utf8.allSatisfy({ (48...57).contains($0) }), let number = Int(text),
@@ -84,5 +82,66 @@ extension ReceivedRequest {
             )
         }
         return number
+    }
+}
+
+extension Sandbox {
+    func logs(_ request: ReceivedRequest) throws(SLSRefusal) -> Answer {
+        let query = try LogQuery(request)
+        let wait = try request.whole("wait_s", in: 0...60) ?? 0
+        let least = try request.whole("min", in: 1...1_000_000) ?? 1
+        guard wait > 0 else { return try lines(query) }
+        // The logs are read when the wait ends.
+        return Answer(
+            response: Response(status: 200),
+            delivery: .whenStored(LogWait(count: least, query: query), within: .seconds(wait))
+        )
+    }
+
+    /// The matching logs, and the cursor for the next request.
+    func lines(_ query: LogQuery) throws(SLSRefusal) -> Answer {
+        var lines = LogLines(cursor: query.after)
+        try look(query) { archive, slice throws(SQLiteError) in
+            try archive.collect(query, within: slice, into: &lines)
+            return !lines.isCut
+        }
+        var answer = Answer.text("application/x-ndjson", lines.json.bytes)
+        answer.response.fields.append(("x-sandbox-count", "\(lines.count)"))
+        answer.response.fields.append(("x-sandbox-cursor", "\(lines.cursor)"))
+        answer.response.fields.append(("x-sandbox-more", lines.isCut ? "true" : "false"))
+        return answer
+    }
+
+    /// Searches slice by slice while the body returns true; others use the archive in between.
+    func look(
+        _ query: LogQuery,
+        _ body: (borrowing LogArchive, ClosedRange<Int64>) throws(SQLiteError) -> Bool
+    ) throws(SLSRefusal) {
+        do throws(SQLiteError) {
+            for slice in state.withLock({ $0.archive.slices(query) }) {
+                let goesOn = try state.withLock { state throws(SQLiteError) in
+                    try body(state.archive, slice)
+                }
+                guard goesOn else { return }
+            }
+        } catch {
+            throw .internalError("The sandbox cannot read: \(error)")
+        }
+    }
+
+    func clearLogs() throws(SLSRefusal) -> Answer {
+        do throws(SQLiteError) {
+            let now = configuration.clock()
+            let cleared = try state.withLock { state throws(SQLiteError) in
+                let logs = state.archive.size.logs
+                try state.archive.clear()
+                state.statistics = Statistics(since: now)
+                state.hasToldOfDrops = false
+                return logs
+            }
+            return .json { $0.member("cleared", cleared) }
+        } catch {
+            throw .internalError("The sandbox cannot clear: \(error)")
+        }
     }
 }

@@ -1,17 +1,11 @@
 import JSON
 import System
 
-/// Field names that make the sandbox refuse a log, set on request. The whole request is refused
-/// with the log, as SLS does.
+/// Field names that make the sandbox refuse a log and, as SLS does, its whole request.
 struct Poisons: Sendable {
     private(set) var refusals: [(key: [UInt8], refusal: SLSRefusal)] = []
     let capacity: Int
 
-    init(capacity: Int) {
-        self.capacity = capacity
-    }
-
-    /// Returns false when there are too many.
     mutating func set(_ key: String, _ refusal: SLSRefusal) -> Bool {
         let bytes = Array(key.utf8)
         refusals.removeAll { $0.key == bytes }

@@ -1,3 +1,4 @@
+import JSON
 import System
 
 /// The rate that a logstore or a project accepts before it refuses.
@@ -23,13 +24,12 @@ struct RateLimit: Sendable, Equatable {
             case (_, .requests): "Project write quota exceed: qps"
             case (_, .bytes): "Project write quota exceed: inflow"
             }
-        return SLSRefusal(403, code, message)
+        return SLSRefusal.forbidden(code, message)
     }
 
     enum What { case requests, bytes }
 }
 
-/// The active limits, each with its remaining amount.
 struct RateLimits: Sendable {
     struct Entry: Sendable {
         let limit: RateLimit
@@ -40,12 +40,7 @@ struct RateLimits: Sendable {
     private(set) var entries: [Entry] = []
     let capacity: Int
 
-    init(capacity: Int) {
-        self.capacity = capacity
-    }
-
-    /// Sets a limit and replaces the one for the same project and logstore. Returns false when
-    /// there are too many.
+    /// Sets or replaces the limit of a project and logstore. False: there are too many.
     mutating func set(_ limit: RateLimit, at moment: Moment) -> Bool {
         remove(project: limit.project, logstore: limit.logstore)
         guard entries.count < capacity else { return false }
@@ -96,8 +91,7 @@ struct TokenBucket: Sendable {
         filled = moment
     }
 
-    /// May overdraw; the debt delays later writes. Otherwise an amount above one second's rate
-    /// would never pass.
+    /// May overdraw, so that more than a second's amount can pass; the debt delays later writes.
     mutating func take(_ amount: Double, at moment: Moment) -> Bool {
         let elapsed = Double(max(0, moment.nanoseconds - filled.nanoseconds)) / 1e9
         level = min(max(1, rate), level + elapsed * rate)
@@ -105,5 +99,71 @@ struct TokenBucket: Sendable {
         guard level >= min(amount, 1) else { return false }
         level -= amount
         return true
+    }
+}
+
+extension Sandbox {
+    func listLimits() -> Answer {
+        let limits = state.withLock { $0.rateLimits.entries.map(\.limit) }
+        return .json { json in
+            json.array("limits") { json in
+                for limit in limits { json.object { Self.write(limit, to: &$0) } }
+            }
+        }
+    }
+
+    private static func write(_ limit: RateLimit, to json: inout JSONWriter) {
+        if let project = limit.project { json.member("project", project) }
+        if let logstore = limit.logstore { json.member("logstore", logstore) }
+        if let rate = limit.requestsPerSecond {
+            json.member("requests_per_second", number: "\(rate)")
+        }
+        if let rate = limit.bytesPerSecond { json.member("bytes_per_second", number: "\(rate)") }
+        json.member("code", limit.code)
+    }
+
+    func setLimit(_ body: UnsafeRawBufferPointer) throws(SLSRefusal) -> Answer {
+        var fields = try ControlFields(body)
+        let project = try fields.text("project")
+        let logstore = try fields.text("logstore")
+        let requests = try fields.number("requests_per_second", in: 0...1_000_000)
+        let bytes = try fields.number("bytes_per_second", in: 0...1e12)
+        let code = try fields.text("code")
+        try fields.refuseUnknown()
+        guard requests != nil || bytes != nil else {
+            throw .badParameter("Give requests_per_second or bytes_per_second.")
+        }
+        // SLS counts a project's writes, and the rates of each shard.
+        let usual = logstore == nil ? "WriteQuotaExceed" : "ShardWriteQuotaExceed"
+        guard code == nil || KnownCode.statuses[code ?? ""] == 403 else {
+            throw .badParameter("code must be WriteQuotaExceed or ShardWriteQuotaExceed.")
+        }
+        let limit = RateLimit(
+            project: project,
+            logstore: logstore,
+            requestsPerSecond: requests,
+            bytesPerSecond: bytes,
+            code: code ?? usual
+        )
+        let moment = configuration.moment()
+        guard state.withLock({ $0.rateLimits.set(limit, at: moment) }) else {
+            throw .badParameter(
+                "\(configuration.capacity.rateLimitsMax) limits are set: remove some first."
+            )
+        }
+        return listLimits()
+    }
+
+    func removeLimits(_ request: ReceivedRequest) -> Answer {
+        let project = request.parameter("project")
+        let logstore = request.parameter("logstore")
+        state.withLock { state in
+            if project == nil, logstore == nil {
+                state.rateLimits.removeAll()
+            } else {
+                state.rateLimits.remove(project: project, logstore: logstore)
+            }
+        }
+        return listLimits()
     }
 }

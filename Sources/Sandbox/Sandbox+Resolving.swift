@@ -1,10 +1,8 @@
-import HTTP
 import JSON
 import Net
 import System
 
 extension Sandbox {
-    /// Answers a request to the look-alike of a resolver.
     func resolve(
         _ call: ResolverCall,
         _ accounts: ResolverAccounts,

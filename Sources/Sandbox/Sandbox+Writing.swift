@@ -1,3 +1,4 @@
+import JSON
 import Logs
 import System
 
@@ -38,7 +39,6 @@ extension Sandbox {
         )
     }
 
-    /// Carries out an unsigned write.
     func track(
         _ logstore: String,
         _ request: ReceivedRequest,
@@ -87,8 +87,7 @@ extension Sandbox {
                         address.logstore
                     ), lane.sequence <= last
                 {
-                    throw SLSRefusal(
-                        400,
+                    throw SLSRefusal.badRequest(
                         "InvalidSequenceId",
                         "Sequence id \(lane.sequence) of key \(lane.key) is not after \(last)."
                     )
@@ -100,7 +99,7 @@ extension Sandbox {
             } catch let refusal as SLSRefusal {
                 throw refusal
             } catch {
-                throw SLSRefusal(500, "InternalServerError", "The sandbox cannot store: \(error)")
+                throw SLSRefusal.internalError("The sandbox cannot store: \(error)")
             }
         }
         late.noteStored()
@@ -120,7 +119,7 @@ extension ReceivedRequest {
     /// The hash key of a routed write, with the sequence id of an exactly-once write.
     fileprivate func lane() throws(SLSRefusal) -> (key: String, sequence: UInt64)? {
         guard let key = parameter("key") else {
-            throw SLSRefusal(400, "MissingParameter", "The parameter key is missing.")
+            throw .badRequest("MissingParameter", "The parameter key is missing.")
         }
         guard key.utf8.count == 32, key.utf8.allSatisfy({ hexValue($0) != nil }) else {
             throw .badParameter("The hash key \(key) is not 32 hexadecimal digits.")
@@ -131,5 +130,196 @@ extension ReceivedRequest {
             let sequence = UInt64(text)
         else { throw .badParameter("The sequence id \(text) is not a number.") }
         return (key.lowercased(), sequence)
+    }
+}
+
+extension Sandbox {
+    func existingProject(of request: ReceivedRequest) throws(SLSRefusal) -> String {
+        let project = try request.project()
+        guard configuration.projects?.contains(project) != false else {
+            throw ReceivedRequest.noSuchProject(project)
+        }
+        return project
+    }
+
+    func checkLogstore(_ name: String) throws(SLSRefusal) {
+        guard Name.isLogstore(name), configuration.logstores?.contains(name) != false else {
+            throw .notFound("LogStoreNotExist", "logstore \(name) does not exist")
+        }
+    }
+
+    func authenticate(
+        _ request: ReceivedRequest,
+        body: UnsafeRawBufferPointer,
+        at now: WallTime
+    ) throws(SLSRefusal) {
+        let keys = state.withLock { $0.keys }
+        let check = SignatureCheck(
+            request: request,
+            body: body,
+            now: now,
+            skewMax: configuration.limits.clockSkewMax,
+            region: configuration.region
+        )
+        try check.pass(keys)
+    }
+
+    func checkFields(of request: ReceivedRequest, hasBody: Bool) throws(SLSRefusal) {
+        guard request["content-length"] != nil else {
+            throw SLSRefusal(
+                411,
+                "MissingContentLength",
+                "Content-Length does not exist in http header when it is necessary."
+            )
+        }
+        if let type = request["content-type"] {
+            guard type == "application/x-protobuf" else {
+                throw SLSRefusal(415, "InvalidContentType", "Content-Type \(type) is unsupported.")
+            }
+        } else if hasBody {
+            throw .badRequest(
+                "MissingContentType",
+                "Content-Type does not exist in http header when body is not empty."
+            )
+        }
+        try checkVersion(request["x-log-apiversion"])
+    }
+
+    func checkVersion(_ version: String?) throws(SLSRefusal) {
+        guard let version else {
+            throw .badRequest(
+                "MissingAPIVersion",
+                "x-log-apiversion does not exist in http header."
+            )
+        }
+        guard version == "0.6.0" else {
+            throw .badRequest("InvalidAPIVersion", "x-log-apiversion \(version) is unsupported.")
+        }
+    }
+
+    /// Applies the rate limits to the announced size, before the body is unpacked.
+    func admit(
+        _ project: String,
+        _ logstore: String,
+        rawBytes: String?
+    ) throws(SLSRefusal) {
+        let bytes = rawBytes.flatMap { Int($0) } ?? 0
+        let moment = configuration.moment()
+        try state.withLock { state throws(SLSRefusal) in
+            try state.rateLimits.admit(project, logstore, bytes: max(0, bytes), at: moment)
+        }
+    }
+}
+
+extension Sandbox {
+    /// Answers the signed requests that prove a key: the list of logstores, and one logstore.
+    func describe(
+        _ route: SandboxRoute,
+        _ request: ReceivedRequest,
+        body: UnsafeRawBufferPointer,
+        _ visit: Visit
+    ) throws(SLSRefusal) -> AnswerContent {
+        let project = try existingProject(of: request)
+        try checkVersion(request["x-log-apiversion"])
+        try authenticate(request, body: body, at: visit.now)
+        var json = JSONWriter()
+        if case .logstore(let name) = route {
+            try checkLogstore(name)
+            json.object { json in
+                json.member("logstoreName", name)
+                json.member("ttl", 30)
+                json.member("shardCount", 2)
+            }
+        } else {
+            let names = logstores(of: project)
+            json.object { json in
+                json.member("count", names.count)
+                json.member("total", names.count)
+                json.texts("logstores", names)
+            }
+        }
+        return AnswerContent(body: json.bytes)
+    }
+
+    /// The configured logstores; if every name exists, those that have received logs.
+    private func logstores(of project: String) -> [String] {
+        if let names = configuration.logstores { return names.sorted() }
+        return state.withLock { state in
+            state.statistics.places.keys.filter { $0.project == project }.map(\.logstore).sorted()
+        }
+    }
+}
+
+extension ReceivedRequest {
+    /// The raw body of a signed write, of the announced size. Valid until the inflater's next use.
+    func rawBody(
+        _ body: UnsafeRawBufferPointer,
+        inflater: Inflater,
+        limits: SandboxConfiguration.Limits
+    ) throws(SLSRefusal) -> UnsafeRawBufferPointer {
+        guard let text = self["x-log-bodyrawsize"] else {
+            throw .badRequest(
+                "MissingBodyRawSize",
+                "x-log-bodyrawsize does not exist in header when it is necessary."
+            )
+        }
+        guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }), let size = Int(text)
+        else {
+            throw .badRequest("InvalidBodyRawSize", "x-log-bodyrawsize is invalid.")
+        }
+        return try inflated(body, size: size, inflater: inflater, limits: limits)
+    }
+
+    /// The body of an unsigned write. Browsers announce no size, or a size in UTF-16 units, so the
+    /// announced size only matters for an lz4 block, which cannot be read without it.
+    func rawTrackBody(
+        _ body: UnsafeRawBufferPointer,
+        inflater: Inflater,
+        limits: SandboxConfiguration.Limits
+    ) throws(SLSRefusal) -> UnsafeRawBufferPointer {
+        guard self["x-log-compresstype"] == nil else {
+            return try rawBody(body, inflater: inflater, limits: limits)
+        }
+        return try inflated(body, size: body.count, inflater: inflater, limits: limits)
+    }
+
+    private func inflated(
+        _ body: UnsafeRawBufferPointer,
+        size: Int,
+        inflater: Inflater,
+        limits: SandboxConfiguration.Limits
+    ) throws(SLSRefusal) -> UnsafeRawBufferPointer {
+        guard size <= limits.rawBytesMax else {
+            throw .tooLarge("Body size \(size) must little than \(limits.rawBytesMax).")
+        }
+        guard let type = self["x-log-compresstype"] else {
+            guard size == body.count else {
+                throw .badParameter(
+                    "x-log-bodyrawsize is \(size), the body has \(body.count) bytes."
+                )
+            }
+            return body
+        }
+        // Only these exact names: SLS knows neither "gzip" nor "LZ4".
+        let codings: [String: ContentCoding] = ["lz4": .lz4, "deflate": .deflate, "zstd": .zstd]
+        guard let coding = codings[type] else {
+            throw .badRequest("InvalidCompressType", "x-log-compresstype \(type) is unsupported.")
+        }
+        // Only the size is limited: in the sandbox a thousandfold expansion is no attack.
+        let limit = InflateLimit(bytes: limits.rawBytesMax, freeBytes: limits.rawBytesMax)
+        let raw: UnsafeRawBufferPointer
+        do {
+            raw = try inflater.inflate(body, coding, rawBytes: size, limit: limit)
+        } catch {
+            throw .badRequest("PostBodyUncompressError", "Body uncompress fail: \(error).")
+        }
+        // The size is SLS's contract with the sender, so it is not left to the inflater.
+        guard raw.count == size else {
+            throw .badRequest(
+                "PostBodyUncompressError",
+                "Body uncompress fail: \(raw.count) bytes, x-log-bodyrawsize is \(size)."
+            )
+        }
+        return raw
     }
 }

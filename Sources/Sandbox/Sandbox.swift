@@ -18,12 +18,10 @@ final class Sandbox: Sendable {
         state = Locked(try SandboxState(configuration))
     }
 
-    /// Sends an answer at its time.
     func deliver(_ answer: Answer, to responder: Responder) {
         late.deliver(answer, to: responder)
         guard case .whenReleased(let fault) = answer.delivery else { return }
-        // The fault may be gone since it took effect, and then nothing else would release the
-        // answer.
+        // The fault may be gone already, and then nothing else would release the answer.
         let isActive = state.withLock { $0.faults.entries.contains { $0.id == fault } }
         if !isActive { late.release(fault: fault) }
     }
@@ -48,7 +46,6 @@ final class Sandbox: Sendable {
         return finish(visit, carryOut(request, body: body, inflater: inflater, visit))
     }
 
-    /// The answer to a request that could not be read.
     func answer(to problem: RequestProblem) -> Response {
         let refusal =
             switch problem.status {
@@ -109,8 +106,7 @@ final class Sandbox: Sendable {
     ) -> Result<AnswerContent, SLSRefusal> {
         do throws(SLSRefusal) {
             guard let route = visit.route else {
-                throw SLSRefusal(
-                    404,
+                throw .notFound(
                     "InvalidPath",
                     "The sandbox has no \(request.path.prefix(100)); it has /logstores/{logstore}/"
                         + "shards/lb, /shards/route and /track, /servertime, /logs, /stats, /faults, "
@@ -130,11 +126,87 @@ final class Sandbox: Sendable {
             case (.logstores, "GET"), (.logstore, "GET"):
                 return .success(try describe(route, request, body: body, visit))
             default:
-                throw SLSRefusal(405, "InvalidMethod", "\(request.method) is not allowed here.")
+                throw .badMethod("InvalidMethod", "\(request.method) is not allowed here.")
             }
             return .success(.empty)
         } catch {
             return .failure(error)
+        }
+    }
+
+    /// Turns a request's outcome into its answer, with the effects of all faults.
+    func finish(_ visit: Visit, _ outcome: Result<AnswerContent, SLSRefusal>) -> Answer {
+        let mishap = visit.mishap
+        var response: Response
+        var code: String?
+        switch (mishap.answer, outcome) {
+        case (.page(let status, let type, let body), _):
+            response = Response(status: status, contentType: type, text: body)
+        case (.refusal(let refusal), _), (_, .failure(let refusal)):
+            code = refusal.code
+            response = Response(
+                status: refusal.status,
+                fields: [("content-type", "application/json")],
+                body: visit.resolver.map(refusal.body(for:)) ?? refusal.body
+            )
+        case (_, .success(let content)):
+            response = Response(status: 200, body: content.body)
+            if !content.body.isEmpty {
+                response.fields.append(("content-type", content.type))
+            }
+        }
+        if mishap.padding > 0 { response.body += repeatElement(0x20, count: mishap.padding) }
+        stamp(&response, visit)
+        breakOff(&response, mishap.answer)
+        count(response.status, code, mishap)
+        let delivery: Answer.Delivery =
+            if let holder = mishap.holder {
+                .whenReleased(holder)
+            } else if mishap.latency > .zero {
+                .after(mishap.latency)
+            } else {
+                .now
+            }
+        return Answer(response: response, delivery: delivery)
+    }
+
+    private func stamp(_ response: inout Response, _ visit: Visit) {
+        response.fields.append(("server", "sluice-sandbox"))
+        response.fields.append(("date", SignedDate.text(of: visit.now)))
+        response.fields.append(("access-control-allow-origin", "*"))
+        if visit.resolver == nil {
+            response.fields.append(("x-log-time", "\(visit.now.seconds)"))
+        }
+        if let wait = visit.mishap.retryAfter {
+            response.fields.append(("retry-after", "\(wait.components.seconds)"))
+        }
+        guard visit.resolver == nil, !visit.mishap.withoutRequestID else { return }
+        // A captive portal sends no request id.
+        if case .page = visit.mishap.answer { return }
+        response.fields.append(("x-log-requestid", visit.requestID))
+    }
+
+    private func breakOff(_ response: inout Response, _ answer: Fault.Answer?) {
+        switch answer {
+        case .reset: response.breaks = .beforeAnswer
+        case .truncate:
+            // A success has an empty body, which cannot be cut.
+            if response.body.isEmpty { response.body = [UInt8](repeating: 0x20, count: 64) }
+            response.breaks = .afterBody(bytes: response.body.count / 2)
+        default: break
+        }
+    }
+
+    private func count(_ status: Int, _ code: String?, _ mishap: Mishap) {
+        state.withLock { state in
+            switch mishap.answer {
+            case .reset: break
+            default: state.statistics.countAnswer(status, error: code)
+            }
+            if let answer = mishap.answer { state.statistics.countMishap(answer.name) }
+            if mishap.latency > .zero { state.statistics.countMishap("latency") }
+            if mishap.clockOffset != .zero { state.statistics.countMishap("clock_offset") }
+            if mishap.withoutRequestID { state.statistics.countMishap("without_request_id") }
         }
     }
 }
@@ -161,5 +233,35 @@ struct SandboxState: ~Copyable {
         poisons = Poisons(capacity: capacity.poisonsMax)
         statistics = Statistics(since: configuration.clock())
         random = SeededRandom(seed: configuration.seed)
+    }
+}
+
+/// A repeatable random generator: SplitMix64.
+struct SeededRandom: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    /// Unpredictable without a seed.
+    init(seed: UInt64?) {
+        state = seed ?? randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    /// A number from 0 up to but not including 1.
+    mutating func fraction() -> Double { Double(next() >> 11) / Double(UInt64(1) << 53) }
+
+    /// 24 upper-case hexadecimal digits that begin with the time, like SLS's.
+    mutating func requestID(at time: WallTime) -> String {
+        let seconds = UInt32(truncatingIfNeeded: time.seconds).bigEndian
+        let rest = next().bigEndian
+        var bytes = withUnsafeBytes(of: seconds, Array.init)
+        bytes += withUnsafeBytes(of: rest, Array.init)
+        return hex(bytes, upper: true)
     }
 }

@@ -1,4 +1,6 @@
-/// The SLS operation that a path names.
+import JSON
+import Net
+
 enum SandboxRoute: Equatable, Sendable {
     /// A signed write; `routed` for a write by hash key.
     case put(logstore: String, routed: Bool)
@@ -38,29 +40,173 @@ enum SandboxRoute: Equatable, Sendable {
     }
 }
 
-/// SLS's rules for names.
-enum Name {
-    static func isProject(_ text: String) -> Bool {
-        isValid(text, lengths: 3...63, underscore: false)
+/// Requests to the sandbox itself, by people and tests.
+enum ControlRoute: Equatable, Sendable {
+    case page
+    case logs
+    case stats
+    case faults
+    case fault(Int)
+    case limits
+    case keys
+    case poisons
+    case names
+
+    init?(path: String) {
+        switch path {
+        case "/": self = .page
+        case "/logs": self = .logs
+        case "/stats": self = .stats
+        case "/faults": self = .faults
+        case "/limits": self = .limits
+        case "/keys": self = .keys
+        case "/poisons": self = .poisons
+        case "/names": self = .names
+        default:
+            guard path.hasPrefix("/faults/"), let id = Int(path.dropFirst(8)) else { return nil }
+            self = .fault(id)
+        }
+    }
+}
+
+extension Sandbox {
+    func answer(
+        _ route: ControlRoute,
+        _ request: ReceivedRequest,
+        body: UnsafeRawBufferPointer
+    ) -> Answer {
+        do throws(SLSRefusal) {
+            return try carryOut(route, request, body: body)
+        } catch {
+            return .text("application/json", error.body + Array("\n".utf8), status: error.status)
+        }
     }
 
-    static func isLogstore(_ text: String) -> Bool {
-        isValid(text, lengths: 2...63, underscore: true)
+    private func carryOut(
+        _ route: ControlRoute,
+        _ request: ReceivedRequest,
+        body: UnsafeRawBufferPointer
+    ) throws(SLSRefusal) -> Answer {
+        switch (route, request.method == "HEAD" ? "GET" : request.method) {
+        case (.page, "GET"): try page(request)
+        case (.logs, "GET"): try logs(request)
+        case (.logs, "DELETE"): try clearLogs()
+        case (.stats, "GET"): stats()
+        case (.faults, "GET"): listFaults()
+        case (.faults, "POST"): try addFault(body)
+        case (.faults, "DELETE"): try removeFaults(nil)
+        case (.fault(let id), "DELETE"): try removeFaults(id)
+        case (.limits, "GET"): listLimits()
+        case (.limits, "POST"): try setLimit(body)
+        case (.limits, "DELETE"): removeLimits(request)
+        case (.keys, "GET"): listKeys()
+        case (.keys, "POST"): try setKey(body)
+        case (.keys, "DELETE"): try removeKey(request)
+        case (.poisons, "GET"): listPoisons()
+        case (.poisons, "POST"): try setPoison(body)
+        case (.poisons, "DELETE"): removePoisons()
+        case (.names, "GET"): listNames()
+        case (.names, "POST"): try setName(body)
+        case (.names, "DELETE"): removeNames()
+        default:
+            throw .badMethod("InvalidMethod", "\(request.method) \(request.path) is not supported.")
+        }
+    }
+}
+
+/// The members of a control request. The caller takes each; one that remains is refused.
+struct ControlFields {
+    private var values: [String: JSONValue] = [:]
+    private var known: [String] = []
+
+    init(_ body: UnsafeRawBufferPointer) throws(SLSRefusal) {
+        let value: JSONValue
+        do {
+            value = try JSONValue(parsing: Array(body))
+        } catch {
+            throw .badParameter("The body is not JSON: \(error.reason) (byte \(error.position)).")
+        }
+        guard case .object(let members) = value else {
+            throw .badParameter("The body is \(value.kind), an object is expected.")
+        }
+        for member in members {
+            guard values.updateValue(member.value, forKey: member.name) == nil else {
+                throw .badParameter("\(member.name) is given twice.")
+            }
+        }
     }
 
-    private static func isValid(_ text: String, lengths: ClosedRange<Int>, underscore: Bool) -> Bool
+    /// nil when it is absent or null. Refused unless `read` gets the expected value from it.
+    private mutating func take<Value>(
+        _ name: String,
+        _ expected: String,
+        _ read: (JSONValue) -> Value?
+    ) throws(SLSRefusal) -> Value? {
+        known.append(name)
+        guard let value = values.removeValue(forKey: name), value != .null else { return nil }
+        if let taken = read(value) { return taken }
+        let given = if case .number(let number) = value { "\(number)" } else { value.kind }
+        throw .badParameter("\(name) is \(given), \(expected) is expected.")
+    }
+
+    mutating func text(_ name: String, bytesMax: Int = 256) throws(SLSRefusal) -> String? {
+        guard let text = try take(name, "a string", { $0.text }) else { return nil }
+        guard !text.isEmpty, text.utf8.count <= bytesMax else {
+            throw .badParameter(
+                "\(name) has \(text.utf8.count) bytes, 1 to \(bytesMax) are allowed."
+            )
+        }
+        return text
+    }
+
+    mutating func addresses(_ name: String) throws(SLSRefusal) -> [IPAddress]? {
+        let elements = try take(name, "a list of at most 16 addresses") { value in
+            value.elements.flatMap { $0.count <= 16 ? $0 : nil }
+        }
+        guard let elements else { return nil }
+        var addresses: [IPAddress] = []
+        for element in elements {
+            guard let address = element.text.flatMap({ IPAddress($0) }) else {
+                throw .badParameter("\(name): \(element.text ?? element.kind) is not an address.")
+            }
+            addresses.append(address)
+        }
+        return addresses
+    }
+
+    mutating func flag(_ name: String) throws(SLSRefusal) -> Bool? {
+        try take(name, "true or false") { if case .bool(let flag) = $0 { flag } else { nil } }
+    }
+
+    mutating func number(_ name: String, in range: ClosedRange<Double>) throws(SLSRefusal)
+        -> Double?
     {
-        func isAlphanumeric(_ byte: UInt8) -> Bool {
-            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
-                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+        let number = try take(name, "a number") {
+            if case .number(let number) = $0 { number } else { nil }
         }
-        let bytes = Array(text.utf8)
-        guard
-            lengths.contains(bytes.count), let first = bytes.first, let last = bytes.last,
-            isAlphanumeric(first), isAlphanumeric(last)
-        else { return false }
-        return bytes.allSatisfy {
-            isAlphanumeric($0) || $0 == UInt8(ascii: "-") || underscore && $0 == UInt8(ascii: "_")
-        }
+        return try within(range, number, name)
+    }
+
+    mutating func integer(_ name: String, in range: ClosedRange<Int>) throws(SLSRefusal) -> Int? {
+        try within(range, try take(name, "a whole number", { $0.wholeNumber }), name)
+    }
+
+    private func within<Number>(
+        _ range: ClosedRange<Number>,
+        _ number: Number?,
+        _ name: String
+    ) throws(SLSRefusal) -> Number? {
+        guard let number, !range.contains(number) else { return number }
+        throw .badParameter(
+            "\(name) is \(number), \(range.lowerBound) to \(range.upperBound) is allowed."
+        )
+    }
+
+    /// Call this last.
+    func refuseUnknown() throws(SLSRefusal) {
+        guard let name = values.keys.min() else { return }
+        throw .badParameter(
+            "\(name) is unknown; known are: \(known.joined(separator: ", "))."
+        )
     }
 }

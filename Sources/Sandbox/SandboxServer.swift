@@ -1,4 +1,5 @@
 import HTTP
+import Logs
 package import Net
 package import System
 
@@ -9,7 +10,6 @@ package final class SandboxServer: Sendable {
     private let clerk: Worker
     private let isStopped = Locked(false)
 
-    /// Starts listening.
     package init(_ configuration: SandboxConfiguration, journal: Journal) throws {
         let sandbox = try Sandbox(configuration, journal: journal)
         self.sandbox = sandbox
@@ -36,7 +36,6 @@ package final class SandboxServer: Sendable {
         journal.info("sandbox listening", ["address": server.address.description])
     }
 
-    /// The address with its actual port.
     package var address: ListenAddress { server.address }
 
     /// Releases held answers, finishes requests in progress and closes. Blocks until then.
@@ -52,4 +51,45 @@ package final class SandboxServer: Sendable {
     }
 
     deinit { stop() }
+}
+
+final class SandboxHandler: RequestHandler {
+    private static let controlBytesMax = 128 * 1024
+
+    private let sandbox: Sandbox
+    private let inflater = Inflater()
+
+    init(_ sandbox: Sandbox) {
+        self.sandbox = sandbox
+    }
+
+    func admit(_ head: RequestHead) -> Admission {
+        let isControl = ControlRoute(path: head.pathText) != nil
+        return .accept(
+            bodyBytesMax: isControl
+                ? Self.controlBytesMax : sandbox.configuration.limits.wireBytesMax
+        )
+    }
+
+    func handle(
+        _ head: RequestHead,
+        _ admitted: Admitted?,
+        body: UnsafeRawBufferPointer,
+        responder: Responder
+    ) {
+        do {
+            let request = try ReceivedRequest(head)
+            let answer = sandbox.answer(request, body: body, inflater: inflater)
+            sandbox.deliver(answer, to: responder)
+        } catch {
+            responder.send(sandbox.refuse(error))
+        }
+    }
+
+    func answer(to problem: RequestProblem, head: RequestHead?, _ admitted: Admitted?) -> Response {
+        sandbox.answer(to: problem)
+    }
+
+    // Each answer brings its own time and request id, because faults change them.
+    func stamp(_ fields: inout [UInt8], of response: Response) {}
 }

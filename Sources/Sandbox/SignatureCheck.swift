@@ -2,8 +2,7 @@ import Crypto
 import SLS
 import System
 
-/// Checks a signed request in SLS's order: the header's form, the date, the body's digest, the key,
-/// the signature.
+/// Checks a request in SLS's order: the header's form, date, body digest, key, signature.
 struct SignatureCheck {
     let request: ReceivedRequest
     let body: UnsafeRawBufferPointer
@@ -15,7 +14,7 @@ struct SignatureCheck {
     func pass(_ keys: KeyRing) throws(SLSRefusal) {
         try refuseRepeatedFields()
         guard let authorization = request["authorization"] else {
-            throw SLSRefusal(400, "MissAccessKeyId", "Authorization does not exist in http header.")
+            throw .badRequest("MissAccessKeyId", "Authorization does not exist in http header.")
         }
         let claim = try ClaimedSignature(parsing: authorization)
         switch claim {
@@ -66,15 +65,13 @@ struct SignatureCheck {
     private func checkSignatureMethod(_ only: String, required: Bool) throws(SLSRefusal) {
         guard let method = request["x-log-signaturemethod"] else {
             guard required else { return }
-            throw SLSRefusal(
-                400,
+            throw .badRequest(
                 "MissingSignatureMethod",
                 "x-log-signaturemethod does not exist in http header."
             )
         }
         guard method == only else {
-            throw SLSRefusal(
-                400,
+            throw .badRequest(
                 "InvalidSignatureMethod",
                 "signature method \(method) is unsupported."
             )
@@ -85,25 +82,20 @@ struct SignatureCheck {
 
     private func checkDateV1() throws(SLSRefusal) {
         guard let text = request.dateV1 else {
-            throw SLSRefusal(400, "MissingDate", "Date does not exist in http header.")
+            throw .badRequest("MissingDate", "Date does not exist in http header.")
         }
         guard let date = SignedDate.reading(text) ?? SignedDate.readingCompact(text) else {
-            throw SLSRefusal(
-                400,
-                "InvalidRequestTime",
-                "Request time \(text) not follow RFC822 spec."
-            )
+            throw .badRequest("InvalidRequestTime", "Request time \(text) not follow RFC822 spec.")
         }
         try checkSkew(of: date, text)
     }
 
     private func checkDateV4(_ day: String) throws(SLSRefusal) {
         guard let text = request["x-log-date"] else {
-            throw SLSRefusal(400, "MissingDate", "x-log-date does not exist in http header.")
+            throw .badRequest("MissingDate", "x-log-date does not exist in http header.")
         }
         guard let date = SignedDate.readingCompact(text) else {
-            throw SLSRefusal(
-                400,
+            throw .badRequest(
                 "InvalidRequestTime",
                 "Request time \(text) is not like 20250114T083000Z."
             )
@@ -117,8 +109,7 @@ struct SignatureCheck {
     private func checkSkew(of date: WallTime, _ text: String) throws(SLSRefusal) {
         let apart = Duration.nanoseconds(abs(date.nanoseconds - now.nanoseconds))
         guard apart <= skewMax else {
-            throw SLSRefusal(
-                400,
+            throw .badRequest(
                 "RequestTimeExpired",
                 "Request time \(text) has been expired while server time is "
                     + SignedDate.text(of: now) + "."
@@ -131,8 +122,7 @@ struct SignatureCheck {
     private func checkMD5() throws(SLSRefusal) {
         guard let given = request["content-md5"] else {
             guard body.isEmpty else {
-                throw SLSRefusal(
-                    400,
+                throw .badRequest(
                     "MissingParameter",
                     "Content-MD5 does not exist in http header when body is not empty."
                 )
@@ -147,8 +137,7 @@ struct SignatureCheck {
 
     private func checkSHA256() throws(SLSRefusal) {
         guard let given = request["x-log-content-sha256"] else {
-            throw SLSRefusal(
-                400,
+            throw .badRequest(
                 "MissingParameter",
                 "x-log-content-sha256 does not exist in http header."
             )
@@ -156,6 +145,57 @@ struct SignatureCheck {
         let right = hex(Digest.sha256(body))
         guard Digest.areEqual(Array(given.utf8), Array(right.utf8)) else {
             throw .badParameter("x-log-content-sha256 \(given) is not that of the body, \(right).")
+        }
+    }
+}
+
+/// The signature that a request's `Authorization` claims.
+enum ClaimedSignature: Equatable, Sendable {
+    /// `LOG {id}:{signature}`
+    case v1(accessKeyID: String, signature: String)
+    /// `SLS4-HMAC-SHA256
+    /// Credential={id}/{date}/{region}/sls/aliyun_v4_request,Signature={signature}`
+    case v4(accessKeyID: String, date: String, region: String, signature: String)
+
+    init(parsing text: String) throws(SLSRefusal) {
+        let unreadable = SLSRefusal.badParameter(
+            "http extend authorization : \(text) pair is invalid"
+        )
+        if text.hasPrefix("LOG ") {
+            let pair = text.dropFirst(4).split(separator: ":", omittingEmptySubsequences: false)
+            guard pair.count == 2, !pair[0].isEmpty, !pair[1].isEmpty else { throw unreadable }
+            self = .v1(accessKeyID: String(pair[0]), signature: String(pair[1]))
+        } else if text.hasPrefix("SLS4-HMAC-SHA256 Credential=") {
+            let halves = text.dropFirst(28).split(
+                separator: ",Signature=",
+                omittingEmptySubsequences: false
+            )
+            guard halves.count == 2 else { throw unreadable }
+            let scope = halves[0].split(separator: "/", omittingEmptySubsequences: false)
+            guard
+                scope.count == 5, scope[3] == "sls", scope[4] == "aliyun_v4_request",
+                !scope[0].isEmpty, scope[1].utf8.count == 8, !scope[2].isEmpty, !halves[1].isEmpty
+            else { throw unreadable }
+            self = .v4(
+                accessKeyID: String(scope[0]),
+                date: String(scope[1]),
+                region: String(scope[2]),
+                signature: String(halves[1])
+            )
+        } else {
+            throw unreadable
+        }
+    }
+
+    var accessKeyID: String {
+        switch self {
+        case .v1(let id, _), .v4(let id, _, _, _): id
+        }
+    }
+
+    var signature: String {
+        switch self {
+        case .v1(_, let signature), .v4(_, _, _, let signature): signature
         }
     }
 }

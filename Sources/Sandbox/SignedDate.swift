@@ -1,7 +1,6 @@
 import Glibc
 import System
 
-/// The two notations of a time in SLS requests.
 enum SignedDate {
     private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
     private static let months = [
@@ -18,8 +17,7 @@ enum SignedDate {
 
     private static func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
-    /// Parses the notation above. The weekday need not match the date: SLS's own SDK tests sign
-    /// dates where it does not.
+    /// Parses the above. The weekday may be wrong: SLS's own SDK tests sign such dates.
     static func reading(_ text: String) -> WallTime? {
         let words = text.split(separator: " ", omittingEmptySubsequences: false)
         guard

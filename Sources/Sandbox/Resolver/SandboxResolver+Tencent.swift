@@ -37,7 +37,6 @@ extension SandboxResolver {
         }
     }
 
-    /// A line for each host.
     private func lines(_ text: String) throws(SLSRefusal) -> String {
         let parts = text.split(separator: ";", omittingEmptySubsequences: false)
         if parts.count == 2, let expiry = Int64(parts[1]), expiry <= now.seconds {

@@ -1,4 +1,5 @@
 import HTTP
+import System
 
 /// A request exactly as received, so that its signature can be checked against the sent bytes.
 struct ReceivedRequest: Sendable {
@@ -40,14 +41,46 @@ struct ReceivedRequest: Sendable {
         )
     }
 
-    /// The value of the field with this lower-case name.
     subscript(_ name: String) -> String? {
         fields.first { $0.name == name }?.value
     }
 
-    /// The value of this query parameter.
     func parameter(_ key: String) -> String? {
         query.first { $0.key == key }?.value
+    }
+
+    /// The project: the host's first label, or `x-log-project` with a numeric address.
+    func project() throws(SLSRefusal) -> String {
+        guard let host = self["host"], !host.isEmpty else {
+            throw .badRequest("MissingHost", "Host does not exist in http header.")
+        }
+        let project: String
+        if let named = self["x-log-project"] {
+            project = named
+        } else if let label = Self.prefix(of: host) {
+            project = label
+        } else {
+            throw .badRequest(
+                "InvalidHost",
+                "The host \(host) names no project: put it in front (project.\(host)), "
+                    + "or send x-log-project."
+            )
+        }
+        guard Name.isProject(project) else { throw Self.noSuchProject(project) }
+        return project
+    }
+
+    static func noSuchProject(_ name: String) -> SLSRefusal {
+        SLSRefusal.notFound("ProjectNotExist", "The Project does not exist : \(name)")
+    }
+
+    /// The first label of a name with several labels; nil for an address.
+    private static func prefix(of host: String) -> String? {
+        guard !host.hasPrefix("[") else { return nil }
+        let name = host.prefix { $0 != ":" }
+        let labels = name.split(separator: ".", omittingEmptySubsequences: false)
+        guard labels.count > 1, let last = labels.last, UInt(last) == nil else { return nil }
+        return String(labels[0])
     }
 }
 
@@ -60,5 +93,72 @@ extension String {
         let text = utf8.drop(while: isSpace)
         let end = text.lastIndex { !isSpace($0) }.map(text.index(after:)) ?? text.startIndex
         return String(Substring(text[..<end]))
+    }
+}
+
+/// One decoded `key=value` of a query.
+struct QueryPair: Sendable, Equatable {
+    let key: String
+    let value: String
+
+    /// The pairs in order. A space comes as `%20` or `+`; a plus sign is always `%2B`.
+    static func list(parsing query: String) throws(SLSRefusal) -> [QueryPair] {
+        var pairs: [QueryPair] = []
+        for piece in query.utf8.split(separator: UInt8(ascii: "&")) {
+            let equals = piece.firstIndex(of: UInt8(ascii: "=")) ?? piece.endIndex
+            let value = equals == piece.endIndex ? piece[equals...] : piece[equals...].dropFirst()
+            pairs.append(
+                QueryPair(key: try decoded(piece[..<equals]), value: try decoded(value))
+            )
+        }
+        return pairs
+    }
+
+    private static func decoded(_ piece: Substring.UTF8View) throws(SLSRefusal) -> String {
+        var bytes: [UInt8] = []
+        var rest = piece.makeIterator()
+        while let byte = rest.next() {
+            switch byte {
+            case UInt8(ascii: "+"): bytes.append(0x20)
+            case UInt8(ascii: "%"):
+                guard let high = rest.next().flatMap(hexValue),
+                    let low = rest.next().flatMap(hexValue)
+                else {
+                    throw .badParameter("The query has a % without two hexadecimal digits.")
+                }
+                bytes.append(high << 4 | low)
+            default: bytes.append(byte)
+            }
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw .badParameter("The query is not UTF-8 once decoded.")
+        }
+        return text
+    }
+}
+
+enum Name {
+    static func isProject(_ text: String) -> Bool {
+        isValid(text, lengths: 3...63, underscore: false)
+    }
+
+    static func isLogstore(_ text: String) -> Bool {
+        isValid(text, lengths: 2...63, underscore: true)
+    }
+
+    private static func isValid(_ text: String, lengths: ClosedRange<Int>, underscore: Bool) -> Bool
+    {
+        func isAlphanumeric(_ byte: UInt8) -> Bool {
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+        }
+        let bytes = Array(text.utf8)
+        guard
+            lengths.contains(bytes.count), let first = bytes.first, let last = bytes.last,
+            isAlphanumeric(first), isAlphanumeric(last)
+        else { return false }
+        return bytes.allSatisfy {
+            isAlphanumeric($0) || $0 == UInt8(ascii: "-") || underscore && $0 == UInt8(ascii: "_")
+        }
     }
 }

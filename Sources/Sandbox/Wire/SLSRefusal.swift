@@ -10,12 +10,32 @@ struct SLSRefusal: Error, Equatable, Sendable {
         self.message = message
     }
 
+    static func badRequest(_ code: String, _ message: String) -> SLSRefusal {
+        SLSRefusal(400, code, message)
+    }
+
+    static func forbidden(_ code: String, _ message: String) -> SLSRefusal {
+        SLSRefusal(403, code, message)
+    }
+
+    static func notFound(_ code: String, _ message: String) -> SLSRefusal {
+        SLSRefusal(404, code, message)
+    }
+
+    static func badMethod(_ code: String, _ message: String) -> SLSRefusal {
+        SLSRefusal(405, code, message)
+    }
+
+    static func internalError(_ message: String) -> SLSRefusal {
+        SLSRefusal(500, "InternalServerError", message)
+    }
+
     static func badParameter(_ message: String) -> SLSRefusal {
-        SLSRefusal(400, "ParameterInvalid", message)
+        SLSRefusal.badRequest("ParameterInvalid", message)
     }
 
     static func badBody(_ message: String) -> SLSRefusal {
-        SLSRefusal(400, "PostBodyInvalid", message)
+        SLSRefusal.badRequest("PostBodyInvalid", message)
     }
 
     static func tooLarge(_ message: String) -> SLSRefusal {
@@ -72,4 +92,15 @@ enum KnownCode {
         default: nil
         }
     }
+}
+
+struct AnswerContent: Sendable, Equatable {
+    var body: [UInt8] = []
+    var type = "application/json"
+
+    static func plain(_ text: String) -> AnswerContent {
+        AnswerContent(body: Array(text.utf8), type: "text/plain")
+    }
+
+    static let empty = AnswerContent()
 }

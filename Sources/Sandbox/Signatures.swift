@@ -1,9 +1,7 @@
 import Crypto
-import SLS
 import System
 
 extension ReceivedRequest {
-    /// The canonical request, which a v4 signature covers.
     func canonicalV4(bodyDigest: String) -> String {
         let signed = fields.filter { field in
             field.name == "host" || field.name == "content-type"
@@ -20,7 +18,6 @@ extension ReceivedRequest {
         return text + bodyDigest
     }
 
-    /// The signature that the owner of this secret would send.
     func signatureV4(secret: Secret, region: String, bodyDigest: String) -> String {
         let moment = self["x-log-date"] ?? ""
         let day = String(moment.prefix(8))
@@ -53,5 +50,42 @@ extension ReceivedRequest {
             }
         }
         return encoded
+    }
+}
+
+extension ReceivedRequest {
+    /// The date that a v1 signature covers: `x-log-date` if present, else `Date`.
+    var dateV1: String? { self["x-log-date"] ?? self["date"] }
+
+    /// The text that a v1 signature covers, built from the received request.
+    func textToSignV1() -> String {
+        var text = method
+        text += "\n" + (self["content-md5"] ?? "")
+        text += "\n" + (self["content-type"] ?? "")
+        text += "\n" + (dateV1 ?? "") + "\n"
+        let signed = fields.filter { field in
+            field.name != "x-log-date"
+                && (field.name.hasPrefix("x-log-") || field.name.hasPrefix("x-acs-"))
+        }
+        for field in signed.sorted(by: { Self.inByteOrder($0.name, $1.name) }) {
+            text += field.name + ":" + field.value + "\n"
+        }
+        text += path
+        if !query.isEmpty {
+            let pairs = query.sorted { Self.inByteOrder($0.key, $1.key) }
+            text += "?" + pairs.map { $0.key + "=" + $0.value }.joined(separator: "&")
+        }
+        return text
+    }
+
+    func signatureV1(secret: Secret) -> String {
+        Digest.base64(
+            Digest.hmacSHA1(key: Array(secret.revealed.utf8), Array(textToSignV1().utf8))
+        )
+    }
+
+    /// Sorts names by their bytes; `String` itself compares by Unicode rules.
+    static func inByteOrder(_ left: String, _ right: String) -> Bool {
+        left.utf8.lexicographicallyPrecedes(right.utf8)
     }
 }
