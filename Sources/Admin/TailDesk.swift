@@ -1,4 +1,3 @@
-import Configuration
 import HTTP
 import Ingest
 import System

@@ -1,13 +1,13 @@
 import Configuration
+import Crypto
 import HTTP
-import Ingest
+import Net
 import Operations
 import Synchronization
 import System
 
-/// Finds out who sends a request to the admin listener: the holder of a token, or a person with a
-/// session of the console. Both are throttled alike when they guess. Only the thread of the
-/// listener uses it.
+/// Identifies who sends an admin request: the holder of a token or of a console session. Wrong
+/// guesses of both are throttled alike. Only the listener's thread uses it.
 final class AdminDoor {
     /// Whoever may look, at least.
     struct Visitor {
@@ -16,8 +16,7 @@ final class AdminDoor {
         let session: ConsoleSessions.Session?
     }
 
-    /// The cookie's name on a listener with TLS. Browsers accept the prefix only from there, with
-    /// Secure and Path=/.
+    /// The cookie's name with TLS: browsers accept the prefix only with Secure and Path=/.
     static let secureCookie = "__Host-sluice"
     static let plainCookie = "sluice"
 
@@ -42,8 +41,7 @@ final class AdminDoor {
         self.journal = journal
     }
 
-    /// nil for a stranger: without a token or session, with a wrong one, or while its address has
-    /// to wait.
+    /// nil: no token or session, a wrong one, or the address has to wait.
     func visitor(_ head: RequestHead) -> Visitor? {
         if let range = head.fieldRange("authorization") {
             return holder(head, head.bytes[range]).map { Visitor(holder: $0, session: nil) }
@@ -57,8 +55,7 @@ final class AdminDoor {
         return access.holder(of: head.bytes[range])
     }
 
-    /// The token's holder. nil while the address has to wait, unless this token came from there
-    /// before.
+    /// The token's holder; nil while its address has to wait, unless it had used this token before.
     func holder(_ head: RequestHead, _ authorization: ArraySlice<UInt8>) -> AdminHolder? {
         let address = head.peer.neighbourhood
         guard
@@ -137,8 +134,7 @@ final class AdminDoor {
 
     func makeCode(for holder: AdminHolder) -> String { codes.make(for: holder, .now) }
 
-    /// The holder of a one-time code. nil also while the address has to wait, and when its token no
-    /// longer exists.
+    /// The holder of a one-time code; nil while the address waits, or if its token is gone.
     func take(_ code: String, _ head: RequestHead) -> AdminHolder? {
         guard doorkeeper.wait(of: head.peer.neighbourhood, .now) == nil,
             let holder = codes.take(code, .now), access.knows(holder)
@@ -177,5 +173,92 @@ final class AdminDoor {
             "set-cookie",
             "\(name)=\(id ?? ""); Path=/; Max-Age=\(life); HttpOnly; SameSite=Strict\(secure)"
         )
+    }
+}
+
+/// Throttles guesses: after a few different wrong tokens an address waits, longer each time. A
+/// repeated wrong token is no guess but a script with an old token, and causes no wait.
+struct Doorkeeper {
+    static let addressesMax = 1024
+    static let freeGuesses = 5
+    static let guessesKept = 16
+    static let longestWait: Duration = .seconds(60)
+    /// An address without attempts for this long is forgotten.
+    static let memory: Duration = .seconds(600)
+
+    private struct Visitor {
+        var guesses = 0
+        var known: [[UInt8]] = []
+        var seen: Moment
+        var closedUntil: Moment
+    }
+
+    private var visitors: [Neighbourhood: Visitor] = [:]
+    /// Tokens that were right lately, with their address. They do not wait when a neighbour
+    /// guesses: operators, their monitoring and an attacker may share an address.
+    private var friends: [(address: Neighbourhood, digest: [UInt8])] = []
+    static let friendsMax = 64
+
+    var visitorCount: Int { visitors.count }
+
+    /// The time until a token from this address is checked; nil if it is checked now.
+    func wait(of address: Neighbourhood, _ now: Moment) -> Duration? {
+        guard let visitor = visitors[address], visitor.closedUntil > now else { return nil }
+        return visitor.closedUntil - now
+    }
+
+    /// Records a wrong token. Returns true if the address has to wait from now on.
+    mutating func refused(
+        _ token: some Collection<UInt8>,
+        from address: Neighbourhood,
+        _ now: Moment
+    ) -> Bool {
+        var visitor = visitors[address] ?? Visitor(seen: now, closedUntil: now)
+        if now - visitor.seen > Self.memory { visitor.guesses = 0 }
+        visitor.seen = now
+        let digest = Digest.sha256(Array(token))
+        let isNew = !visitor.known.contains(digest)
+        if isNew {
+            visitor.known = visitor.known.suffix(Self.guessesKept - 1) + [digest]
+            visitor.guesses += 1
+        }
+        let excess = visitor.guesses - Self.freeGuesses
+        if isNew, excess > 0 {
+            visitor.closedUntil = now + min(Self.longestWait, .seconds(1 << min(excess - 1, 6)))
+        }
+        if visitors[address] == nil, visitors.count >= Self.addressesMax { forgetSome(now) }
+        visitors[address] = visitor
+        return isNew && excess > 0
+    }
+
+    /// True if this address sent this token when it was right; it may have been revoked since.
+    func hasAdmitted(_ token: some Collection<UInt8>, from address: Neighbourhood) -> Bool {
+        guard friends.contains(where: { $0.address == address }) else { return false }
+        let digest = Digest.sha256(Array(token))
+        return friends.contains { $0.address == address && $0.digest == digest }
+    }
+
+    /// Records a right token. A forgiving one clears the address's wrong tokens.
+    mutating func admitted(
+        _ token: some Collection<UInt8>,
+        from address: Neighbourhood,
+        forgiving: Bool
+    ) {
+        if forgiving { visitors[address] = nil }
+        let digest = Digest.sha256(Array(token))
+        guard friends.last.map({ $0.address == address && $0.digest == digest }) != true else {
+            return
+        }
+        friends.removeAll { $0.address == address && $0.digest == digest }
+        friends = friends.suffix(Self.friendsMax - 1) + [(address, digest)]
+    }
+
+    /// Addresses that no longer wait go first, then the ones without attempts for the longest time,
+    /// so that a flood of addresses does not release one that guesses.
+    private mutating func forgetSome(_ now: Moment) {
+        let quiet = visitors.sorted {
+            ($0.value.closedUntil, $0.value.seen) < ($1.value.closedUntil, $1.value.seen)
+        }
+        for (address, _) in quiet.prefix(Self.addressesMax / 4) { visitors[address] = nil }
     }
 }

@@ -5,8 +5,7 @@ import System
 
 /// Why a browser's request is refused although its session is good: another site may have sent it.
 enum BrowserRules {
-    /// The field that only pages of this origin can add, because the listener allows no other
-    /// origin to (no CORS).
+    /// Only pages of this origin can add this field: the listener allows no CORS.
     static let field: StaticString = "x-sluice-csrf"
 
     static func problem(
@@ -29,8 +28,7 @@ enum BrowserRules {
         return originProblem(head, isSecure: isSecure)
     }
 
-    /// A name that is not ours may be another site's, whose DNS answers with our address
-    /// (rebinding). An address needs no DNS.
+    /// Another site's DNS name may answer with our address (rebinding). An address needs no DNS.
     static func hostProblem(_ head: RequestHead, _ settings: AdminSettings) -> HTTPProblem? {
         let host = hostName(head.field("host") ?? "")
         let isAddress = IPAddress(host) != nil

@@ -45,8 +45,7 @@ struct ConsoleSessions {
 
     var count: Int { sessions.count }
 
-    /// Opens a session and returns its id. Beyond the limit the token's session that was not used
-    /// for the longest time ends.
+    /// Opens a session and returns its id. Beyond the limit the token's least used session ends.
     mutating func open(_ holder: AdminHolder, _ now: Moment) -> String {
         sessions = sessions.filter { !$0.value.isOver(now) }
         let own = sessions.values.filter { $0.holder.name == holder.name }
@@ -61,8 +60,7 @@ struct ConsoleSessions {
         return id
     }
 
-    /// The session with this id, which counts as used; nil when it is over, or its token no longer
-    /// exists.
+    /// The session, which counts as used; nil when it is over or its token is gone.
     mutating func use(
         _ id: some Collection<UInt8>,
         _ now: Moment,

@@ -1,7 +1,6 @@
 import Configuration
 package import Crypto
 import Glibc
-import SLS
 package import System
 
 /// The token that the gateway generates if the configuration has none. It is a file in the data

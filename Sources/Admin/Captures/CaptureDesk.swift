@@ -4,11 +4,9 @@ import Ingest
 import JSON
 import Net
 import Operations
-import Queue
 import Routing
 import System
 
-/// Captures: start, look, export, replay, stop.
 extension AdminCall {
     private var captures: Captures { shared.devices.captures }
 
@@ -27,8 +25,7 @@ extension AdminCall {
                 by: visitor?.holder.name ?? ""
             )
         } catch {
-            throw HTTPProblem(
-                409,
+            throw .conflict(
                 "TooManyCaptures",
                 error == .tooManyRunning
                     ? "\(Captures.runningMax) captures run already; stop one of them"
@@ -74,8 +71,7 @@ extension AdminCall {
         }
     }
 
-    /// Sends an export, which the audit log names. Until its end, its session stays in the budget
-    /// of all captures.
+    /// Sends an export and records it. Until its end its session counts against the capture budget.
     private func export(
         _ session: CaptureSession,
         as ending: String,
@@ -113,7 +109,6 @@ extension AdminCall {
         return try dryReplay(of: record)
     }
 
-    /// Stores the logs of the record again.
     private func resend(_ found: CaptureRecord) throws(HTTPProblem) {
         guard body.isEmpty else {
             throw .body(
@@ -133,8 +128,7 @@ extension AdminCall {
 
     private func found() throws(HTTPProblem) -> CaptureSession {
         guard let session = captures.session(values[0]) else {
-            throw HTTPProblem(
-                404,
+            throw .notFound(
                 "CaptureNotExist",
                 "there is no capture \(clipped(values[0])); it was removed, or the gateway restarted"
             )
@@ -145,7 +139,7 @@ extension AdminCall {
     private func foundRecord() throws(HTTPProblem) -> CaptureRecord {
         guard let number = Int(values[1]), number > 0 else { throw AdminRoute.unknownPath }
         guard let record = try found().record(number) else {
-            throw HTTPProblem(404, "RecordNotExist", "capture \(values[0]) has no record \(number)")
+            throw .notFound("RecordNotExist", "capture \(values[0]) has no record \(number)")
         }
         return record
     }
@@ -227,5 +221,87 @@ extension CaptureFilter {
             text.map { "text of \($0.utf8.count) bytes" },
         ].compactMap(\.self)
         return parts.isEmpty ? "everything" : parts.joined(separator: " ")
+    }
+}
+
+extension AdminCall {
+    /// What the present or edited filters and routes would do with a captured request, without
+    /// storing it. The body has edited `filters`, `routes` and `unrouted`, or is empty.
+    func dryReplay(of record: CaptureRecord) throws(HTTPProblem) -> Response {
+        var configuration = shared.reporter.configuration
+        let rules = body.isEmpty ? "present" : "edited"
+        if !body.isEmpty {
+            do throws(ConfigurationProblems) {
+                configuration = try configuration.withRouting(json: body)
+            } catch {
+                throw HTTPProblem(400, "ConfigurationInvalid", error.description)
+            }
+        }
+        let question = try RouteQuestion(of: record, configuration.devices)
+        let findings = try RouteTester(configuration, makesHashes: isFull).findings(question)
+        let changes = zip(record.logs, findings.logs).map { ReplayChange($0, $1) }.enumerated()
+            .filter { !$0.element.isEmpty }
+        return .json { json in
+            json.member("dry", true)
+            json.member("configuration", rules)
+            json.member("logs", findings.logs.count)
+            json.member("left_out", record.logCount - findings.logs.count)
+            json.objects("changes", changes) { json, change in
+                json.member("log", change.offset)
+                json.change(change.element)
+            }
+            json.members(RouteAnswer(findings))
+        }
+    }
+}
+
+/// How a log would fare otherwise than it did.
+private struct ReplayChange {
+    let tag: (was: String, is: String)?
+    let fields: [(name: String, was: String?, is: String?)]
+    let destinations: (was: [String], is: [String])?
+
+    init(_ was: CaptureRecord.Log, _ now: RouteFindings.Log) {
+        tag = was.tag == now.tag || now.isFiltered ? nil : (was.tag, now.tag)
+        let kept = now.places.filter { $0.outcome != .passedOver }.map(\.destination)
+        destinations =
+            Set(was.destinations) == Set(kept) ? nil : (was.destinations, kept)
+        guard !was.wasTooLong else {
+            fields = []
+            return
+        }
+        let before = Dictionary(was.after ?? []) { _, last in last }
+        let after = Dictionary(now.isFiltered ? [] : now.fields.map { ($0.name, $0.value) }) {
+            _,
+            last in last
+        }
+        fields = Set(before.keys).union(after.keys).sorted().compactMap { name in
+            // The time is no field to filters.
+            guard name != "__time__", before[name] != after[name] else { return nil }
+            return (name, before[name], after[name])
+        }
+    }
+
+    var isEmpty: Bool { tag == nil && fields.isEmpty && destinations == nil }
+}
+
+extension JSONWriter {
+    fileprivate mutating func change(_ change: ReplayChange) {
+        object("tag", ifAny: change.tag) { json, tag in
+            json.member("was", tag.was)
+            json.member("is", tag.is)
+        }
+        object("fields") { json in
+            for field in change.fields {
+                json.object(field.name) { json in
+                    json.member("was", field.was)
+                    json.member("is", field.is)
+                }
+            }
+        }
+        object("destinations", ifAny: change.destinations) { json, places in
+            json.texts("was", places.was)
+            json.texts("is", places.is)
+        }
     }
 }

@@ -1,11 +1,9 @@
 import Ingest
 import JSON
-import Logs
 import Queue
 import System
 
 extension JSONWriter {
-    /// A captured request.
     mutating func record(_ record: CaptureRecord, _ letters: any DeadLetters) {
         member("n", record.number)
         member("time", record.time.rfc3339)

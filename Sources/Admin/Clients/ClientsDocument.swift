@@ -5,7 +5,6 @@ import JSON
 import Operations
 import System
 
-/// Who sends, and who was refused.
 extension AdminCall {
     private var refused: RefusedRequests { shared.devices.refusedRequests }
 

@@ -2,13 +2,9 @@ import HTTP
 import Queue
 import System
 
-/// The gateways of the cluster as an operator's requests see them. Without a cluster this gateway
-/// is the only one.
-///
-/// Its calls may wait for other gateways, so they belong on the threads for long reads and for
-/// changes at others.
+/// The gateways of the cluster as an operator sees them; without a cluster, only this one. Calls
+/// may wait for other gateways: use the threads `views` and `changesElsewhere`.
 struct ClusterView: Sendable {
-    /// A place of dead letters.
     struct Place: Equatable {
         /// nil: this gateway takes part in no cluster.
         let shard: String?
@@ -70,7 +66,6 @@ struct ClusterView: Sendable {
         return store.others?.ask(nodes, question.bytes, atMost: patience) ?? [:]
     }
 
-    /// Lets another gateway answer the request.
     func relay(_ request: RelayedRequest, to node: String) -> Response {
         let answer = ask([node], .request(request))[node].flatMap { ClusterAnswer.response($0) }
         return answer ?? HTTPProblem.busy(Self.silent([node])).response

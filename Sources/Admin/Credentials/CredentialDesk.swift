@@ -5,7 +5,6 @@ import Delivery
 import HTTP
 import JSON
 import Operations
-import SLS
 import System
 
 /// Credentials: show, rotate, forget, verify. An answer never holds a secret.
@@ -70,5 +69,103 @@ extension AdminHandler {
         }
         try call.rotate(pushed)
         return nil
+    }
+}
+
+extension AdminCall {
+    func credential(after outcome: CredentialRotation.Outcome?) throws(HTTPProblem) -> Response {
+        let status = try shared.credentials.status(of: values[0])
+        var response = Response.json { json in
+            json.credential(status)
+            guard let outcome else { return }
+            json.member("proved", outcome.isProved)
+            json.member("stored", outcome.isStored)
+            json.member("not_stored_because", outcome.reason)
+            json.proofs(outcome.proofs)
+        }
+        response.fields.append(("etag", status.version))
+        return response
+    }
+
+    /// The answer of one destination, with the same statuses as those of all.
+    func answer(_ test: DestinationTest) -> Response {
+        let status =
+            switch test.verdict {
+            case .accepted: 200
+            case .refused: 422
+            case .undecided: 502
+            }
+        return .json(status) { $0.proof(test) }
+    }
+
+    /// 422 if SLS refuses the credential and 502 without a result, so that scripts can tell.
+    func answer(_ name: String, _ proofs: CredentialProofs) -> Response {
+        let verdicts = proofs.verdicts
+        let isTaken = verdicts.isEmpty || proofs.isProved
+        return .json(proofs.isRefused ? 422 : isTaken ? 200 : 502) { json in
+            json.member("name", name)
+            json.member("verdict", (verdicts.first { $0 != .accepted } ?? verdicts.first)?.rawValue)
+            json.proofs(proofs)
+        }
+    }
+}
+
+extension CredentialStatus.Kept {
+    fileprivate var name: String {
+        switch self {
+        case .onDisk: "disk"
+        case .inMemory: "memory"
+        case .closed: "closed"
+        }
+    }
+}
+
+extension JSONWriter {
+    mutating func credential(_ status: CredentialStatus) {
+        member("name", status.name)
+        member("source", status.source)
+        member("state", status.state.rawValue)
+        member("origin", status.origin)
+        member("pushed", status.isPushed)
+        member("access_key_id", status.shownID)
+        member("fingerprint", status.fingerprint)
+        member("expiration", status.expiration?.rfc3339)
+        member("seconds_left", status.secondsLeft.map { Int($0) })
+        if let next = status.next {
+            object("next") { json in
+                json.member("fingerprint", next.fingerprint)
+                json.member("activation", next.activation.rfc3339)
+            }
+        }
+        member("kept", status.kept?.name)
+        member("kept_reason", status.kept?.reason)
+        member("last_refresh", status.lastRefresh?.rfc3339)
+        member("last_problem", status.lastProblem?.description)
+        member("failures", status.failures)
+        member("next_try", status.nextTry?.rfc3339)
+    }
+
+    fileprivate mutating func proof(_ proof: DestinationTest) {
+        member("destination", proof.destination)
+        member("endpoint", proof.endpoint)
+        member("verdict", proof.verdict.rawValue)
+        member("status", proof.status)
+        member("code", proof.code)
+        member("message", proof.message)
+        member("request_id", proof.requestID)
+        member("remedy", proof.verdict == .accepted ? nil : proof.remedy)
+    }
+
+    fileprivate mutating func proofs(_ proofs: CredentialProofs) {
+        objects("proofs", proofs.destinations) { $0.proof($1) }
+        objects("role_proofs", proofs.roles) { json, proof in
+            json.member("role", proof.role)
+            json.member("verdict", proof.verdict.rawValue)
+            json.member("status", proof.problem?.words?.status)
+            json.member("code", proof.problem?.words?.code)
+            json.member("message", proof.problem?.words?.message ?? proof.problem?.what)
+            json.member("request_id", proof.problem?.words?.requestID)
+            json.member("remedy", proof.problem?.remedy)
+        }
     }
 }

@@ -1,4 +1,3 @@
-import Configuration
 import HTTP
 import Ingest
 import Logs
@@ -7,10 +6,8 @@ import Queue
 import SLS
 import System
 
-/// Dead letters: list, show, export, edit, replay, purge. In a cluster these are the letters of all
-/// gateways; a change is made by the gateway that has the shard.
-///
-/// The queue's own thread makes changes, and they are answered when they are durable.
+/// Dead letters of all gateways: list, show, export, edit, replay, purge. The gateway that has the
+/// shard makes a change, on its queue's thread, and answers when it is durable.
 extension AdminCall {
     func deadLetters() throws(HTTPProblem) -> Response {
         let query = try DeadLetterQuery(head)
@@ -162,16 +159,14 @@ extension AdminCall {
             return Response(json: DeadLetterDocument.line(letter, name) + "\n")
         case .notFound: throw .noDeadLetter(name)
         case .unreadable:
-            throw HTTPProblem(
-                409,
+            throw .conflict(
                 "DeadLetterUnreadable",
                 "dead letter \(name) is damaged on disk; send the whole log to replace it"
             )
         case .tooLarge(let bytesMax):
             throw HTTPProblem(413, "PostBodyTooLarge", "a log has at most \(bytesMax) bytes")
         case .otherLogstore(let logstore):
-            throw HTTPProblem(
-                409,
+            throw .conflict(
                 "ParameterInvalid",
                 "the destination delivers only to logstore \(logstore); others need logstore: \"*\" in its settings"
             )
@@ -183,7 +178,7 @@ extension AdminCall {
 
 extension HTTPProblem {
     static func noDeadLetter(_ name: LetterName) -> HTTPProblem {
-        HTTPProblem(404, "DeadLetterNotExist", "there is no dead letter \(name) (any more)")
+        HTTPProblem.notFound("DeadLetterNotExist", "there is no dead letter \(name) (any more)")
     }
 }
 
@@ -196,5 +191,76 @@ extension Response {
         let shown = page.missing.sorted().prefix(3).map { clipped($0, to: 60) }
         let more = page.missing.count > 3 ? " and \(page.missing.count - 3) more" : ""
         fields.append(("x-sluice-missing", shown.joined(separator: ", ") + more))
+    }
+}
+
+struct DeadLetterQuery {
+    var filter = DeadLetterFilter()
+    /// nil: the list begins.
+    var after: LetterName?
+    var limit = 100
+    private(set) var ids: [LetterName]?
+    private var isAll = false
+
+    init(_ head: RequestHead) throws(HTTPProblem) {
+        filter.destination = head.parameter("destination")
+        filter.logstore = head.parameter("logstore")
+        filter.code = head.parameter("code")
+        after = try head.parameter("after").map { value throws(HTTPProblem) in
+            try Self.letter("after", value, from: 0)
+        }
+        limit = try head.number("limit", 1...1000) ?? 100
+        ids = try head.parameter("ids").map { value throws(HTTPProblem) in
+            var letters: [LetterName] = []
+            for part in value.split(separator: ",", omittingEmptySubsequences: false) {
+                letters.append(try Self.letter("ids", String(part), from: 1))
+            }
+            return letters
+        }
+        guard let all = head.parameter("all") else { return }
+        guard all == "true" else { throw .query("all cannot be \(clipped(all)); it is true") }
+        isAll = true
+    }
+
+    private static func letter(
+        _ name: String,
+        _ value: String,
+        from least: Int64
+    ) throws(HTTPProblem) -> LetterName {
+        guard let letter = LetterName(value), letter.number >= least else {
+            throw .query("\(name) cannot be \(clipped(value)); lists show the ids of dead letters")
+        }
+        return letter
+    }
+
+    /// Checks that the selection of a change is explicit.
+    func checkSelection() throws(HTTPProblem) {
+        guard ids == nil else {
+            guard filter == DeadLetterFilter(), !isAll else {
+                throw .query("ids cannot be combined with a filter")
+            }
+            guard ids?.count ?? 0 <= DeadLetterSelection.idsMax else {
+                throw .tooManyIDs
+            }
+            return
+        }
+        guard isAll || filter != DeadLetterFilter() else {
+            throw .query(
+                "choose letters with ids=1,2,3, a filter (destination, logstore, code), or all=true"
+            )
+        }
+    }
+
+    var inWords: String {
+        if let ids {
+            let first = ids.prefix(20).map { "\($0)" }.joined(separator: ", ")
+            return ids.count > 20 ? "\(first) and \(ids.count - 20) more" : first
+        }
+        let parts = [
+            ("destination", filter.destination), ("logstore", filter.logstore),
+            ("code", filter.code),
+        ]
+        let given = parts.compactMap { name, value in value.map { "\(name) \(clipped($0))" } }
+        return given.isEmpty ? "all" : given.joined(separator: ", ")
     }
 }

@@ -6,7 +6,6 @@ import System
 
 /// A replay or a purge of dead letters, here and at the other gateways that have some.
 struct LetterChanges: Sendable {
-    /// What other gateways have done.
     struct Others: Sendable {
         var changed = 0
         var unreadable = 0

@@ -1,17 +1,13 @@
 import HTTP
-import Operations
 import Queue
-import System
 
 /// Lists dead letters of all shards of the cluster, one shard after the other.
 struct LetterList {
-    /// A page for an operator.
     struct Page {
         var rows: [LetterPieces.Part] = []
         /// Where the next page begins; nil: this is the last one.
         var next: LetterName?
-        /// Gateways that did not answer, and shards that none of them had. Their letters are not
-        /// among these.
+        /// Gateways that did not answer, and unattended shards. Their letters are not among these.
         var missing: Set<String> = []
         fileprivate(set) var bytes = 0
     }
@@ -152,7 +148,6 @@ struct LetterList {
 }
 
 extension [LetterPieces.Part] {
-    /// The rows of a list.
     var texts: [String] {
         compactMap { if case .written(let text) = $0 { String(text) } else { nil } }
     }

@@ -1,12 +1,10 @@
 import Configuration
-import Delivery
 import HTTP
 import JSON
 import Operations
 import Queue
 import System
 
-/// Destinations: their settings, decisions and status, and changes of them.
 extension AdminCall {
     private var name: String { values[0] }
 

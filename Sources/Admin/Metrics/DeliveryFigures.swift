@@ -4,7 +4,6 @@ import Operations
 import Queue
 import System
 
-/// Figures of what goes to SLS: by destination and by logstore.
 enum DeliveryFigures {
     static let parts: [any FigurePart] = [
         destinations, ages, logstores, logstoreDelivery,

@@ -1,9 +1,11 @@
 import HTTP
+import Ingest
 import Net
 import Operations
+import Routing
 import System
+import Tokens
 
-/// Figures of the listeners, and of the requests that they answer.
 enum HTTPFigures {
     static let parts: [any FigurePart] = [
         listeners, certificates, revocationLists, renewals, requests,
@@ -113,5 +115,113 @@ enum HTTPFigures {
         }
     }.table([
         Figure("sluice_http_requests_total", \.answers): "Requests by route and status."
+    ])
+}
+
+enum IngestFigures {
+    static let parts: [any FigurePart] = [
+        accepted, refused, keys, senders, tokenKeys, content, filters,
+    ]
+
+    private static let accepted = FigureGroup<IngestCounters.Accepted>(.logs, by: ["route"]) {
+        $0.requests.accepted.map { ([$0.route], $0) }
+    }.table([
+        Figure("sluice_ingest_requests_total", \.counts[.requests]):
+            "Requests whose logs were accepted.",
+        Figure("sluice_ingest_logs_total", \.counts[.logs]):
+            "Logs that were accepted, before filters.",
+        Figure("sluice_ingest_body_bytes_total", \.counts[.bodyBytes]):
+            "Bytes of stored requests' bodies, inflated.",
+        Figure("sluice_ingest_repeated_total", \.counts[.repeated]):
+            "Repeated requests, which got the first answer.",
+        Figure("sluice_ingest_ack_seconds", histogram: \.acknowledgements):
+            "Time from a complete request until its logs are on disk and its 2xx is sent.",
+    ])
+
+    private static let refused = FigureGroup<Int>(.logs, by: ["route", "status", "code"]) {
+        $0.requests.refused.map {
+            ([$0.kind.route, "\($0.kind.status)", $0.kind.code], $0.count)
+        }
+    }.table([
+        Figure("sluice_ingest_refused_total", \.self): "Requests that were refused, by reason."
+    ])
+
+    private static let keys = FigureGroup<KeyCounts>(.devices, by: ["key"]) {
+        $0.senders.keys.map { ([$0.name], $0) }
+    }.table([
+        Figure("sluice_device_key_requests_total", \.taken[.requests]):
+            "Requests stored, by their key.",
+        Figure("sluice_device_key_logs_total", \.taken[.logs]): "Logs stored, by their key.",
+        Figure("sluice_device_key_body_bytes_total", \.taken[.bodyBytes]):
+            "Bytes of stored requests' bodies, inflated, by their key.",
+        Figure("sluice_device_key_refused_total", by: "reason") { $0.refused.named }:
+            "Requests that a key's own rules refused, by the rule.",
+    ])
+
+    private static let senders = FigureGroup<GatewayReport.Senders>(.devices, \.senders).table([
+        Figure("sluice_device_address_refused_total", by: "reason") {
+            [("rate", $0.addresses[.refusedRate]), ("bytes", $0.addresses[.refusedBytes])]
+        }: "Requests beyond the budget of their address.",
+        Figure("sluice_device_address_shared_total", \.addresses[.shared]):
+            "Times that addresses shared a budget, because too many others are remembered.",
+        Figure("sluice_device_addresses", \.addresses[.addresses]):
+            "Addresses whose use is remembered.",
+        Figure("sluice_device_addresses_max", \.addressesMax): "Addresses that may be remembered.",
+        Figure("sluice_device_strangers_total", by: "reason") {
+            $0.unknown.map { ($0.reason, $0.count) }
+        }: "Requests refused because their sender is unknown, by reason.",
+        Figure("sluice_device_nonces", \.nonces):
+            "Nonces of signed requests that are remembered; devices.hmac.nonces at most.",
+        Figure("sluice_device_tokens", \.tokens):
+            "Good tokens that are remembered; 20,000 at most.",
+    ])
+
+    private static let tokenKeys = FigureGroup<TokenKeySources.Status>(.devices, by: ["source"]) {
+        $0.senders.tokenKeys.map { ([$0.name], $0) }
+    }.table([
+        Figure("sluice_device_token_keys", \.keys.keys): "Keys fetched from an issuer of tokens.",
+        Figure("sluice_device_token_keys_age_seconds") { source, now in
+            source.keys.fetched.map { now - $0 }
+        }: "Seconds since an issuer's keys were fetched; absent before the first fetch.",
+        Figure("sluice_device_token_keys_fetches_total", by: "outcome") {
+            [("fetched", $0.keys.fetches), ("failed", $0.keys.failures)]
+        }: "Fetches of an issuer's keys, by outcome.",
+    ])
+
+    private static let content = FigureGroup<Counts<ContentCounter>>(.logs, \.requests.content)
+        .table([
+            Figure("sluice_ingest_clock_corrected_total", \.[.clockCorrected]):
+                "Requests whose times were corrected by the skew of their device's clock.",
+            Figure("sluice_ingest_clock_unusable_total", \.[.clockUnusable]):
+                "Requests whose x-log-client-time cannot be read, or is years away.",
+            Figure("sluice_ingest_repaired_requests_total", \.[.repairedRequests]):
+                "Requests whose JSON could be read only after damaged parts of it were replaced.",
+            Figure("sluice_ingest_repaired_logs_total", \.[.repairedLogs]):
+                "Logs with bytes that are not UTF-8, which became U+FFFD.",
+            Figure("sluice_ingest_unreadable_logs_total", \.[.unreadableLogs]):
+                "Unreadable texts that became dead letters while the other logs of their request were stored.",
+            Figure("sluice_ingest_claims_removed_total", \.[.claimsRemoved]):
+                "Device fields and tags that were removed because a stamp has the same name.",
+            Figure("sluice_ingest_filtered_logs_total", \.[.filtered]):
+                "Logs that filters dropped or sampled out; the answers to their requests count them.",
+            Figure("sluice_ingest_dropped_logs_total", \.[.dropped]):
+                "Logs that a route without destinations, or `unrouted: drop`, dropped.",
+            Figure("sluice_ingest_unrouted_logs_total", \.[.unrouted]):
+                "Logs that no route takes, whatever became of them.",
+        ])
+
+    private static let filters = FigureGroup<Counts<FilterCounter>>(.logs, by: ["filter"]) {
+        $0.requests.filters.map { ([$0.filter], $0.counts) }
+    }.table([
+        Figure("sluice_filter_logs_total", by: "result") { counts in
+            [
+                ("seen", counts[.seen]), ("changed", counts[.changed]),
+                ("dropped", counts[.dropped]),
+                ("sampled_out", counts[.sampledOut]), ("failed", counts[.failed]),
+                ("added", counts[.added]),
+            ]
+        }:
+            "Logs that a filter was applied to (seen), and what it did to them; failed: a step failed; "
+            + "added: logs that split made besides the first."
     ])
 }

@@ -15,7 +15,6 @@ struct MetricsPage {
         for part in FigureTable.parts { part.write(report, to: &self) }
     }
 
-    /// Writes a family for each figure of the group.
     mutating func write<Subject>(
         _ group: FigureGroup<Subject>,
         of subjects: FigureGroup<Subject>.Subjects,
@@ -38,11 +37,9 @@ struct MetricsPage {
 }
 
 extension GatewayReport {
-    /// `GET /metrics`.
     var metrics: String { MetricsPage(self).text }
 }
 
-/// The samples of one family.
 private struct Samples {
     let name: String
     /// Help and type, before the first sample.

@@ -1,3 +1,4 @@
+import CFiles
 import Crypto
 import HTTP
 import Logs
@@ -5,7 +6,6 @@ import Operations
 import Rendering
 import System
 
-/// Pages for browsers.
 extension AdminCall {
     func consoleHome() -> Response { Response(status: 308, fields: [("location", "/console/")]) }
 
@@ -93,8 +93,7 @@ final class ConsoleDesk: Sendable {
         return Response(status: 200, fields: fields, body: Array(page.utf8))
     }
 
-    /// Nothing is loaded from elsewhere or run inline, and no other site may show the console in a
-    /// frame.
+    /// Nothing is loaded from elsewhere or run inline, and no other site may frame the console.
     private static let protection: [(name: String, value: String)] = [
         (
             "content-security-policy",
@@ -124,4 +123,27 @@ extension RequestHead {
             return weight.flatMap { Double($0) } != 0
         }
     }
+}
+
+/// A text file that the program serves from memory, as it is in the repository.
+struct ServedFile: Sendable {
+    let name: String
+    let text: String
+
+    private init(_ file: EmbeddedFile) {
+        name = String(cString: file.name)
+        text = String(
+            decoding: UnsafeBufferPointer(start: file.bytes, count: file.count),
+            as: UTF8.self
+        )
+    }
+
+    static let openAPI = ServedFile(embeddedDocument)
+
+    static let console = Array(
+        sequence(state: 0) { index -> ServedFile? in
+            defer { index += 1 }
+            return embeddedConsoleFile(index).map { ServedFile($0.pointee) }
+        }
+    )
 }

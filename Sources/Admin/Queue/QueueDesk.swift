@@ -10,7 +10,6 @@ import System
 extension AdminCall {
     private static let patience: Duration = .seconds(2)
 
-    /// `GET /admin/queue`.
     func queue() throws(HTTPProblem) -> Response? {
         let wish = try StreamWish(head)
         if let name = wish.destination {
@@ -24,8 +23,7 @@ extension AdminCall {
         return nil
     }
 
-    /// `GET /admin/queue/peek`: the oldest waiting logs of a destination, which stay where they
-    /// are.
+    /// `GET /admin/queue/peek`: the oldest waiting logs of a destination, which stay queued.
     func oldestLogs() throws(HTTPProblem) -> Response {
         guard let destination = head.parameter("destination") else {
             throw .query("name a destination: ?destination=NAME")
@@ -82,8 +80,7 @@ extension AdminCall {
         }
     }
 
-    /// nil when the queue's thread does not answer in time, for example because the disk hangs. The
-    /// rest is shown anyway.
+    /// nil when the queue's thread does not answer in time, for example because the disk hangs.
     private func listing(_ wish: StreamWish) -> StreamListing? {
         guard let outcome = try? Promise<StreamListing?>() else { return nil }
         shared.store.list(wish) { outcome.bring($0) }
@@ -115,15 +112,13 @@ extension StreamWish {
     }
 }
 
-/// The data of one answer about the queue.
 struct QueueView {
     let report: GatewayReport
     /// nil: all destinations.
     let destination: String?
     /// nil if streams were not requested or could not be read.
     let listing: StreamListing?
-    /// Devices choose the names of streams, which may be long. Streams beyond this size are only
-    /// counted.
+    /// Devices choose names of streams, which may be long. Streams beyond this are only counted.
     let bytesMax: Int
 
     var destinations: [GatewayReport.Destination] {
@@ -135,11 +130,97 @@ struct QueueView {
         listing.map { $0.destinations[destination] ?? StreamListing.Destination() }
     }
 
-    /// What the answers of all gateways may have together. One that waits for the others holds each
-    /// several times.
+    /// All gateways' answers together. The gateway that joins them holds each several times.
     private static let bytesTogether = 4 << 20
 
-    /// What one of so many gateways may answer. Each has the same share, and knows it without a
-    /// question.
+    /// The size of one gateway's answer. All have the same share, and know it without asking.
     static func share(of gateways: Int) -> Int { bytesTogether / max(1, gateways) }
+
+    /// `GET /admin/queue`: the backlog, its bounds and its age.
+    func write(_ json: inout JSONWriter) {
+        let now = report.now
+        json.member("queued_logs", report.queue.ledger.queued)
+        json.object("queue") { $0.queue(report.queue, now: now) }
+        json.object("destinations") { json in
+            for destination in destinations {
+                json.object(destination.name) { json in
+                    json.member("queued_logs", destination.queue.ledger.queued)
+                    json.backlog(destination.queue, now: now)
+                    json.objects("outlets", destination.outlets) { json, outlet in
+                        json.member("logstore", outlet.logstore)
+                        json.member("queued_logs", outlet.queue.queued)
+                        json.member("packets", outlet.queue.packets)
+                        json.age("oldest_seconds", of: outlet.queue.oldest, now: now)
+                    }
+                    write(streams(of: destination.name), into: &json)
+                }
+            }
+        }
+    }
+
+    private func write(_ streams: StreamListing.Destination?, into json: inout JSONWriter) {
+        guard let streams else {
+            json.member("streams", String?.none)
+            return json.member("streams_more", Int?.none)
+        }
+        var more = streams.more
+        json.array("streams") { json in
+            for entry in streams.entries {
+                guard json.bytes.count < bytesMax else {
+                    more += 1
+                    continue
+                }
+                json.object { $0.stream(entry, now: report.now) }
+            }
+        }
+        json.member("streams_more", more)
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func stream(_ entry: StreamListing.Entry, now: WallTime) {
+        let names = StreamNames(entry.stream)
+        member("logstore", names.logstore)
+        member("topic", names.topic)
+        member("source", names.source)
+        // An array: tags may repeat a name, and another order of tags is another stream.
+        objects("tags", names.tags) { json, tag in
+            json.member("key", tag.key)
+            json.member("value", tag.value)
+        }
+        member("tags_more", names.tagsLeft)
+        member("queued_logs", entry.logs)
+        member("raw_bytes", entry.rawBytes)
+        member("packets", entry.packets)
+        age("oldest_seconds", of: entry.oldest, now: now)
+    }
+}
+
+/// The names of a stream without known secrets, cut to a bounded size.
+struct StreamNames {
+    static let scalarsMax = 256
+    static let tagsMax = 32
+
+    let logstore: String
+    let topic: String
+    let source: String
+    let tags: [(key: String, value: String)]
+    let tagsLeft: Int
+
+    init(_ key: StreamKey) {
+        logstore = Self.cut(key.logstore)
+        topic = Self.cut(key.trailer.topic)
+        source = Self.cut(key.trailer.source)
+        let all = key.trailer.tags
+        tags = all.prefix(Self.tagsMax).map { (Self.cut($0.key), Self.cut($0.value)) }
+        tagsLeft = all.count - tags.count
+    }
+
+    private static func cut(_ text: String) -> String {
+        // A long label was cut before it was stored, perhaps within a secret.
+        let text = Mask.hidingKnownSecrets(in: text, isCut: true)
+        let scalars = text.unicodeScalars
+        guard scalars.count > scalarsMax else { return text }
+        return String(scalars.prefix(scalarsMax)) + "…"
+    }
 }

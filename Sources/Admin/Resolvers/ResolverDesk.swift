@@ -27,7 +27,7 @@ extension AdminCall {
         let host = try host()
         if let host, !shared.names.status.hosts.contains(where: { $0.host == host }) {
             let message = "no destination sends to \(clipped(host)) by resolvers"
-            throw HTTPProblem(404, "HostNotExist", message)
+            throw .notFound("HostNotExist", message)
         }
         shared.names.refresh(host)
         let subject = host.map { "addresses of \($0)" } ?? "addresses of all hosts"
@@ -44,7 +44,7 @@ extension AdminCall {
         let known = reporter.configuration.names.resolvers.keys + [NameSettings.system]
         if let resolver, !known.contains(resolver) {
             let message = "there is no resolver named \(clipped(resolver))"
-            throw HTTPProblem(404, "ResolverNotExist", message)
+            throw .notFound("ResolverNotExist", message)
         }
         let running = Self.lookups.add(1, ordering: .relaxed).newValue
         guard running <= Self.lookupsMax else {

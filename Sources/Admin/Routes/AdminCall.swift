@@ -1,12 +1,13 @@
 import Configuration
 import HTTP
 import JSON
+import Net
 import Operations
 import Queue
+import Synchronization
 import System
 
-/// A request of the admin API that may be answered, on any thread. Its operations are extensions,
-/// in the folders of what they are about.
+/// A permitted request of the admin API, on any thread. The desks extend it with operations.
 struct AdminCall: Sendable {
     /// The threads for work that takes a while.
     enum Thread: Sendable {
@@ -39,7 +40,6 @@ struct AdminCall: Sendable {
     var isFull: Bool { visitor?.holder.role == .full }
     var cluster: ClusterView { ClusterView(store: shared.store) }
 
-    /// For the audit log.
     func entry(_ action: String, _ subject: String, after: String = "") -> AuditEntry {
         actor.entry(action, subject, after: after)
     }
@@ -59,8 +59,7 @@ struct AdminCall: Sendable {
         }
     }
 
-    /// Answers after the jobs that wait for the thread already. What another gateway asks is on its
-    /// thread already.
+    /// Answers on a worker thread. A relayed request is on its thread already.
     func respond(on thread: Thread, _ work: @escaping @Sendable () throws(HTTPProblem) -> Response?)
     {
         guard !isRelayed else { return respond(work) }
@@ -84,12 +83,10 @@ struct AdminCall: Sendable {
 }
 
 extension Response {
-    /// An answer for people.
     init(_ status: Int = 200, text: String) {
         self.init(status: status, contentType: "text/plain; charset=utf-8", text: text)
     }
 
-    /// An answer for scripts.
     init(_ status: Int = 200, json: String) {
         self.init(status: status, contentType: "application/json", text: json)
     }
@@ -120,6 +117,14 @@ extension HTTPProblem {
 
     static func busy(_ reason: String) -> HTTPProblem { HTTPProblem(503, "ServerBusy", reason) }
 
+    static func notFound(_ code: String, _ reason: String) -> HTTPProblem {
+        HTTPProblem(404, code, reason)
+    }
+
+    static func conflict(_ code: String, _ reason: String) -> HTTPProblem {
+        HTTPProblem(409, code, reason)
+    }
+
     static func query(_ reason: String) -> HTTPProblem {
         HTTPProblem(400, "ParameterInvalid", reason)
     }
@@ -129,11 +134,76 @@ extension HTTPProblem {
     }
 }
 
-/// Reads from the queue.
 func reading<Result>(_ body: () throws(QueueError) -> Result) throws(HTTPProblem) -> Result {
     do throws(QueueError) {
         return try body()
     } catch {
         throw .busy(error.description)
     }
+}
+
+extension RequestHead {
+    /// True unless the query has `dry=false`. The check of the query refuses other values.
+    var isDryReplay: Bool { parameter("dry") != "false" }
+
+    /// True if the request declares a JSON body.
+    var announcesJSON: Bool {
+        let type = field("content-type")?.lowercased().prefix { $0 != ";" && $0 != " " }
+        return type == "application/json" || type == "application/x-ndjson"
+    }
+
+    /// The value of a parameter; `AdminRoute.problem(withQueryOf:)` has checked the names.
+    func parameter(_ name: String) -> String? {
+        queryPairs?.first { $0.name == name }?.value
+    }
+
+    func number(_ name: String, _ range: ClosedRange<Int>) throws(HTTPProblem) -> Int? {
+        guard let value = parameter(name) else { return nil }
+        guard value.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(value),
+            range.contains(number)
+        else {
+            let most = range.upperBound == .max ? "more" : "\(range.upperBound)"
+            throw .query(
+                "\(name) cannot be \(clipped(value)); it is \(range.lowerBound) to \(most)"
+            )
+        }
+        return number
+    }
+}
+
+extension PeerAddress {
+    /// The address, or the /64 of an IPv6 address, because a host chooses the second half freely.
+    var neighbourhood: Neighbourhood {
+        (address ?? IPAddress(v6: 0, 0)).neighbourhood
+    }
+}
+
+/// Answers a change that was not made because the gateway stopped before its turn.
+final class AnswerOnStop: Sendable {
+    private let worker: SerialWorker
+    private let deliver: @Sendable (Response) -> Void
+    private let isGiven = Atomic<Bool>(false)
+
+    init(_ worker: SerialWorker, _ deliver: @escaping @Sendable (Response) -> Void) {
+        self.worker = worker
+        self.deliver = deliver
+    }
+
+    deinit {
+        guard worker.isEnding, !isGiven.load(ordering: .relaxed) else { return }
+        deliver(HTTPProblem.stopping.response)
+    }
+
+    func give(_ response: Response) {
+        isGiven.store(true, ordering: .relaxed)
+        deliver(response)
+    }
+}
+
+extension HTTPProblem {
+    fileprivate static let stopping = HTTPProblem(
+        503,
+        "ServerBusy",
+        "the gateway is stopping and changed nothing; retry after the restart"
+    )
 }

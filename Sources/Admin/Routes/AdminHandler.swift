@@ -6,9 +6,7 @@ import Queue
 import Resolvers
 import System
 
-/// Answers the requests of operators and their tools.
 package final class AdminHandler: RequestHandler {
-    /// The parts of the gateway that the admin API shows and changes.
     package struct Shared: Sendable {
         let reporter: Reporter
         let access: AdminTokens
@@ -98,8 +96,8 @@ package final class AdminHandler: RequestHandler {
         }
         let visitor: AdminDoor.Visitor?
         do throws(Refused) {
-            // The token may have been removed, or lost its role, while the body arrived; the
-            // session may have ended.
+            // While the body arrived, the token may have gone or lost its role, or the session
+            // ended.
             visitor = try enter(head, route)
             try checkRole(of: visitor, for: route, head)
         } catch {
@@ -166,8 +164,7 @@ package final class AdminHandler: RequestHandler {
         !(found?[head.method]?.isReading(head) ?? head.method.isReading)
     }
 
-    /// Reports a refused change in the journal: the attempt and its actor, not the reason, which
-    /// may repeat parts of the request.
+    /// Reports a refused change without the reason, which may repeat parts of the request.
     private func refusalNotice(_ head: RequestHead) -> @Sendable (_ status: Int) -> Void {
         let (holder, journal) = (door.namedHolder(head), shared.journal)
         return { status in
@@ -235,8 +232,7 @@ package final class AdminHandler: RequestHandler {
         }
     }
 
-    /// The first check of all, so that an answer reveals no paths to strangers. nil: the path is
-    /// open to them.
+    /// The first check, so that strangers learn no paths. nil: the path is open to them.
     private func enter(
         _ head: RequestHead,
         _ route: AdminRoute?

@@ -1,14 +1,12 @@
 import Configuration
 import HTTP
 import Ingest
-import Operations
 import System
 
 /// An operation of the admin API in one row: the request, who may make it, and what answers it.
 package struct AdminRoute: Sendable {
     enum Access {
-        /// Everybody: orchestrators probe, browsers load the console, and a login brings its token
-        /// or code itself.
+        /// Everybody: probes, files of the console, and logins, which bring a token or code.
         case stranger
         /// Everybody; the holder of a token or session learns more.
         case strangerOrReader
@@ -98,7 +96,6 @@ package struct AdminRoute: Sendable {
         route("GET /healthz", for: .stranger, AdminCall.health),
         route("GET /readyz", for: .strangerOrReader, AdminCall.readiness),
         route("GET /metrics", AdminCall.metrics),
-        // Pages for browsers.
         route("GET /", for: .stranger, AdminCall.consoleHome),
         route("GET /console", for: .stranger, AdminCall.consoleHome),
         route("GET /console/status", for: .strangerOrReader, AdminCall.consoleStatus),
@@ -108,7 +105,6 @@ package struct AdminRoute: Sendable {
         secret("POST /admin/session", for: .stranger, body: 1024, AdminHandler.logIn),
         secret("DELETE /admin/session", for: .reader, AdminHandler.logOut),
         secret("POST \(sessionCode)", for: .reader, AdminHandler.makeCode),
-        // The gateway as a whole.
         route("GET /admin/status", AdminCall.status),
         route("GET /admin/history?window", AdminCall.history),
         route("GET /admin/configuration", AdminCall.configuration),
@@ -118,7 +114,6 @@ package struct AdminRoute: Sendable {
         route("GET /admin/drain", AdminCall.drain),
         route("POST /admin/drain", on: .changes, AdminCall.beginDrain),
         route("DELETE /admin/drain", on: .changes, AdminCall.endDrain),
-        // Devices and their logs.
         route("GET /admin/clients", AdminCall.clients),
         route("GET /admin/refusals", AdminCall.refusals),
         route("GET /admin/tail?destination&logstore&topic&tag&field&rate", AdminCall.tail),
@@ -130,7 +125,6 @@ package struct AdminRoute: Sendable {
             body: RouteQuestion.bytesMax,
             AdminCall.testRoutes
         ),
-        // The queue.
         route("GET /admin/queue?destination&streams&order", isRelayed: true, AdminCall.queue),
         route(
             "GET /admin/queue/peek?destination&logstore&limit",
@@ -138,7 +132,6 @@ package struct AdminRoute: Sendable {
             isRelayed: true,
             AdminCall.oldestLogs
         ),
-        // Captures.
         route("GET /admin/captures", AdminCall.listCaptures),
         route("POST /admin/captures", body: 4 << 10, AdminCall.startCapture),
         route("GET /admin/captures/{id}", on: .views, AdminCall.capture),
@@ -154,7 +147,6 @@ package struct AdminRoute: Sendable {
             body: 64 << 10,
             AdminCall.replayCapture
         ),
-        // Dead letters.
         route("GET /admin/dead-letters?\(page)", on: .views, AdminCall.deadLetters),
         route("GET /admin/dead-letters/export?\(page)", on: .views, AdminCall.exportLetters),
         route(
@@ -170,7 +162,6 @@ package struct AdminRoute: Sendable {
             isRelayed: true,
             AdminCall.editLetter
         ),
-        // Destinations and resolvers.
         route("GET /admin/destinations", AdminCall.destinations),
         route("GET /admin/destinations/{name}", AdminCall.destination),
         route(
@@ -187,7 +178,6 @@ package struct AdminRoute: Sendable {
         route("GET /admin/resolvers", AdminCall.resolvers),
         route("POST /admin/resolvers/refresh?host", AdminCall.refreshAddresses),
         route("POST /admin/resolvers/lookup?host&with&port", AdminCall.lookUp),
-        // Credentials.
         route("GET /admin/credentials", AdminCall.credentials),
         route("GET /admin/credentials/{name}", AdminCall.credential),
         secret("PUT /admin/credentials/{name}?force", body: 64 << 10, AdminHandler.rotate),
@@ -211,7 +201,6 @@ package struct AdminRoute: Sendable {
             routes.first { $0.method == (method == .head ? .get : method) }
         }
 
-        /// For `Allow`.
         var methodNames: String {
             routes.map { $0.method == .get ? "GET, HEAD" : $0.method.name }.joined(separator: ", ")
         }
@@ -247,9 +236,7 @@ package struct AdminRoute: Sendable {
         return values
     }
 
-    /// The answer to any other path.
-    static let unknownPath = HTTPProblem(
-        404,
+    static let unknownPath = HTTPProblem.notFound(
         "PathNotExist",
         "no such path; there are /healthz, /readyz, /metrics, /console/, and under /admin/ status, queue, ledger, "
             + "credentials, destinations, routes, routes/test, resolvers, dead-letters, drain, tail, audit, captures, "
@@ -274,8 +261,7 @@ package struct AdminRoute: Sendable {
         access == .readerIfDry ? head.isDryReplay : access != .full
     }
 
-    /// Why the query is refused, if it is. An unknown parameter may be a misspelt filter, so it is
-    /// an error.
+    /// The problem of the query. An unknown parameter may be a misspelt filter: an error.
     func problem(withQueryOf head: RequestHead) -> HTTPProblem? {
         guard let pairs = head.queryPairs else { return .query("the query cannot be read") }
         var seen: Set<String> = []
@@ -311,7 +297,6 @@ package struct AdminRoute: Sendable {
 }
 
 extension RequestHead.Method {
-    /// True if the method changes nothing.
     var isReading: Bool { self == .get || self == .head }
 
     fileprivate static let changing: [RequestHead.Method] = [.post, .put, .patch, .delete]

@@ -5,8 +5,7 @@ import JSON
 import Operations
 import System
 
-/// `/admin/session`: a token, or a one-time code, is exchanged for a cookie, so that the console's
-/// scripts never see a token.
+/// `/admin/session`: exchanges a token or a code for a cookie, so that scripts see no token.
 extension AdminCall {
     /// `GET /admin/session`: who is logged in.
     func session() -> Response? {

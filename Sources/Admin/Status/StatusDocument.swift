@@ -1,3 +1,4 @@
+import Configuration
 import Delivery
 import HTTP
 import Ingest
@@ -8,7 +9,6 @@ import Queue
 import System
 import Tokens
 
-/// The gateway as a whole: health, status, ledger and drain.
 extension AdminCall {
     func health() -> Response { Response(text: "ok\n") }
 
@@ -204,5 +204,76 @@ extension JSONWriter {
             }
             json.member("problem", status.problem)
         }
+    }
+}
+
+extension AdminCall {
+    /// `GET /admin/history`: what the charts of the console show.
+    func history() throws(HTTPProblem) -> Response {
+        let asked = head.parameter("window") ?? History.Window.minutes.rawValue
+        guard let window = History.Window(rawValue: asked) else {
+            let known = History.Window.allCases.map(\.rawValue).joined(separator: ", ")
+            throw .query("window cannot be \(clipped(asked)); known: \(known)")
+        }
+        let view = shared.history.view(window)
+        return .json { json in
+            json.member("window", view.window.rawValue)
+            json.member("step_seconds", Int(view.window.step.inSeconds))
+            json.member("end", view.end.rfc3339)
+            json.objects("series", view.series) { json, each in
+                json.member("name", each.0.rawValue)
+                json.member("unit", each.0.unit)
+                json.array("values") { json in
+                    for value in each.1 { json.element(decimal: value) }
+                }
+            }
+        }
+    }
+}
+
+extension AdminCall {
+    /// `GET /admin/configuration`: each setting in force, its origin, and the file's problems.
+    func configuration() -> Response {
+        let configuration = shared.reporter.configuration
+        let problems = shared.reload.problems
+        return .json { json in
+            json.member("file", configuration.origins.file)
+            json.objects("values", configuration.effective) { $0.setting($1) }
+            json.array("problems") { json in
+                for problem in problems { json.object { $0.problem(problem) } }
+                for warning in configuration.warnings(at: .now) {
+                    json.object { json in
+                        json.member("message", warning)
+                        json.member("line", nil as Int?)
+                        json.member("refused", false)
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func setting(_ setting: EffectiveSetting) {
+        member("key", setting.key)
+        member("value", setting.value)
+        member("hidden", setting.isHidden)
+        member("origin", setting.origin.name)
+        let (line, name): (Int?, String?) =
+            switch setting.origin {
+            case .file(let line): (line, nil)
+            case .environment(let name), .option(let name): (nil, name)
+            case .decided, .standard: (nil, nil)
+            }
+        member("line", line)
+        member("given_by", name)
+        member("changed", setting.origin != .standard)
+    }
+
+    fileprivate mutating func problem(_ problem: ConfigurationProblem) {
+        member("message", problem.description)
+        let line: Int? = if case .file(_, let line) = problem.place { line } else { nil }
+        member("line", line)
+        member("refused", true)
     }
 }

@@ -6,8 +6,7 @@ import Queue
 import Resolvers
 import System
 
-/// What an operator who was woken up asks, the most important first. The first word of each line is
-/// the answer.
+/// What a woken operator asks, the most important first. Each line begins with the answer.
 extension GatewayReport {
     private static let troublesMax = 3
 
