@@ -1,6 +1,8 @@
 import Configuration
 import Credentials
 import Crypto
+import Delivery
+import HTTP
 import SLS
 import System
 import TestGateway
@@ -12,12 +14,15 @@ import Testing
 @testable import Operations
 
 @Suite(.timeLimit(.minutes(1))) struct AdminHandlerTests {
+    private let trial: SandboxedGateway
+
+    init() throws { trial = try SandboxedGateway() }
+
     @Test(
         "Nothing but pulse and readiness answers without the token",
         arguments: ["/metrics", "/admin/status", "/admin/anything", "/nothing"]
     )
     func closed(path: String) throws {
-        let trial = try SandboxedGateway()
         let answer = try trial.admin.get(path)
         #expect(answer.status == 401)
         #expect(answer["www-authenticate"] == "Bearer realm=\"sluice\"")
@@ -31,7 +36,6 @@ import Testing
 
     @Test("A request without a valid token ends its connection")
     func closing() throws {
-        let trial = try SandboxedGateway()
         let request = "GET /metrics HTTP/1.1\r\nhost: h\r\n\r\n"
         let answer = try trial.admin.exchange(Array((request + request).utf8))
         #expect(answer.status == 401)
@@ -41,7 +45,6 @@ import Testing
 
     @Test("One address cannot use all admin connections")
     func crowded() throws {
-        let trial = try SandboxedGateway()
         var strangers: [TestConnection] = []
         for _ in 0..<64 { strangers.append(try trial.admin.opened(sending: "G")) }
         #expect(eventually { (try? trial.admin.get("/healthz").status) == 503 })
@@ -53,26 +56,19 @@ import Testing
 
     @Test("/healthz and /readyz need no token", arguments: ["/healthz", "/readyz"])
     func open(path: String) throws {
-        let trial = try SandboxedGateway()
         #expect(try trial.admin.get(path).status == 200)
     }
 
     @Test("Unknown paths and methods are refused with the known ones")
     func refused() throws {
-        let trial = try SandboxedGateway()
         #expect(try trial.admin("/nothing").status == 404)
-        let posted = try trial.admin.post(
-            "/metrics",
-            [UInt8](),
-            ["authorization": "Bearer \(SandboxedGateway.token)"]
-        )
+        let posted = try trial.admin.ask("POST", "/metrics")
         #expect(posted.status == 405)
         #expect(posted["allow"] == "GET, HEAD")
     }
 
     @Test("Metrics follow the format's rules, also after traffic")
     func metrics() throws {
-        let trial = try SandboxedGateway()
         _ = try trial.devices.post("/logs/hello", #"{"a":1}"#.utf8)
         _ = try trial.devices.post("/logs/hello", "no".utf8)
         #expect(trial.delivered(1))
@@ -98,7 +94,6 @@ import Testing
 
     @Test("The status has the ledger in total and for each destination")
     func status() throws {
-        let trial = try SandboxedGateway()
         _ = try trial.devices.post("/logs/hello", #"[{"a":1},{"a":2}]"#.utf8)
         #expect(trial.delivered(2))
         let text = try trial.admin("/admin/status").text
@@ -139,7 +134,6 @@ import Testing
 
     @Test("No browser guesses the type of an answer, and without TLS none is told to insist on it")
     func browserFields() throws {
-        let trial = try SandboxedGateway()
         for path in ["/healthz", "/readyz", "/metrics", "/admin/status", "/console/", "/none"] {
             for answer in [try trial.admin(path), try trial.admin.get(path)] {
                 let fields = answer.fields.filter { $0.name == "x-content-type-options" }
@@ -151,20 +145,16 @@ import Testing
 
     @Test("A guess at /readyz counts as one at any other path")
     func guesses() throws {
-        let trial = try SandboxedGateway()
         var guesser = trial.admin
         guesser.source = "127.0.0.9"
         for number in 1...8 {
             _ = try guesser.get("/readyz", ["authorization": "Bearer wrong \(number)"])
         }
-        let bearer = ["authorization": "Bearer \(SandboxedGateway.token)"]
-        let token: KeyValuePairs = ["authorization": bearer["authorization"] ?? ""]
-        #expect(try guesser.get("/metrics", token).status == 429)
+        #expect(try guesser.ask("GET", "/metrics").status == 429)
     }
 
     @Test("No answer ever shows a key or the token")
     func secrets() throws {
-        let trial = try SandboxedGateway()
         _ = try trial.devices.post("/logs/hello", #"{"a":1}"#.utf8)
         #expect(trial.delivered(1))
         let credential = trial.gateway.keeper.credential(named: "default")
@@ -176,5 +166,107 @@ import Testing
             #expect(!all.contains(SandboxedGateway.token))
         }
         #expect(!"\(trial.gateway.configuration.withLock { $0 })".contains(secret))
+    }
+}
+
+/// What the admin listener answers to whatever it does not do.
+@Suite(.timeLimit(.minutes(1))) struct AdminMethodTests {
+    private static let reading = [
+        "/healthz", "/readyz", "/metrics", "/admin/status", "/admin/queue", "/admin/ledger",
+        "/admin/audit", "/admin/drain", "/admin/openapi.json", "/admin/credentials",
+        "/admin/credentials/default", "/admin/destinations", "/admin/destinations/default",
+        "/admin/routes",
+        "/admin/dead-letters", "/admin/dead-letters/export",
+    ]
+    private static let changing = [
+        "/admin/credentials/default/verify", "/admin/destinations/default/pause",
+        "/admin/destinations/default/resume", "/admin/destinations/default/flush",
+        "/admin/dead-letters/replay", "/admin/dead-letters/purge", "/admin/routes/test",
+    ]
+
+    let trial: SandboxedGateway
+
+    init() throws {
+        trial = try SandboxedGateway()
+    }
+
+    private func ask(
+        _ method: String,
+        _ path: String,
+        token: Bool = true
+    ) throws -> TestAnswer {
+        guard token else { return try trial.admin.send(method, path) }
+        return try trial.admin.send(
+            method,
+            path,
+            [],
+            [
+                "authorization": "Bearer \(SandboxedGateway.token)",
+                "origin": "https://evil.example",
+                "access-control-request-method": "PUT",
+            ]
+        )
+    }
+
+    @Test("HEAD answers like GET without content, and 405 on paths without GET")
+    func heads() throws {
+        for path in Self.reading {
+            let (head, get) = (try ask("HEAD", path), try ask("GET", path))
+            #expect(head.status == 200, "\(path)")
+            #expect(head.body.isEmpty)
+            #expect(head["content-type"] == get["content-type"])
+        }
+        for path in Self.changing {
+            let head = try ask("HEAD", path)
+            #expect(head.status == 405 && head.body.isEmpty, "\(path)")
+            #expect(head["allow"] == "POST")
+        }
+    }
+
+    @Test("OPTIONS gets 405 on every path, and no answer has CORS fields")
+    func options() throws {
+        for path in Self.reading + Self.changing {
+            let options = try ask("OPTIONS", path)
+            #expect(options.status == 405, "\(path)")
+            #expect(options["allow"] != nil)
+            let answers = [options, try ask("GET", path), try ask("TRACE", path)]
+            for answer in answers {
+                let shared = answer.fields.filter {
+                    $0.name.lowercased().hasPrefix("access-control")
+                }
+                #expect(shared.isEmpty, "\(path)")
+            }
+        }
+        #expect(try ask("OPTIONS", "/admin/status", token: false).status == 401)
+    }
+
+    @Test("An unknown parameter gets 400 with its name, and changes nothing")
+    func parameters() throws {
+        for (method, paths) in [("GET", Self.reading), ("POST", Self.changing)] {
+            for path in paths {
+                let answer = try ask(method, path + "?colour=red")
+                #expect(answer.status == 400, "\(path)")
+                #expect(answer.text.contains("colour is not a parameter here"), "\(answer.text)")
+            }
+        }
+        #expect(try ask("DELETE", "/admin/drain?now").status == 400)
+        #expect(trial.gateway.report.destinations[0].delivery.state != .held)
+        #expect(try ask("GET", "/admin/audit?limit=3").status == 200)
+        let twice = try ask("GET", "/admin/audit?limit=3&limit=4")
+        #expect(twice.status == 400 && twice.text.contains("limit is given twice"))
+        #expect(try ask("GET", "/admin/audit?a=%zz").status == 400)
+        // A list does not take what chooses among letters to be changed.
+        #expect(try ask("GET", "/admin/dead-letters?all=true").status == 400)
+    }
+
+    @Test(
+        "Numbers of dead letters are digits, and none is left out",
+        arguments: ["ids=", "ids=1,,2", "ids=1,", "ids=%2B1", "ids=0", "ids=1,2&all=true"]
+    )
+    func numbers(query: String) throws {
+        for verb in ["replay", "purge"] {
+            let answer = try ask("POST", "/admin/dead-letters/\(verb)?\(query)")
+            #expect(answer.status == 400, "\(verb) \(query): \(answer.text)")
+        }
     }
 }

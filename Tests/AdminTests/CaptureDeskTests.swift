@@ -16,7 +16,7 @@ import Testing
 @testable import Operations
 
 @Suite(.timeLimit(.minutes(1))) struct CaptureDeskTests {
-    private let json = SandboxedGateway.jsonHeaders
+    private let json = SandboxedGateway.json
 
     private static let debugDropped = """
         - match: "app.**"
@@ -58,8 +58,7 @@ import Testing
 
     @Test("A compressed body is shown inflated")
     func compressed() throws {
-        let trial = try SandboxedGateway()
-        let id = try trial.startCapture()
+        let (trial, id) = try SandboxedGateway.capturing()
         let body = Array(#"{"a":"1"}"#.utf8)
         let answer = try trial.devices.post(
             "/logs/app",
@@ -79,9 +78,8 @@ import Testing
     @Test("A record shows each attempt to deliver its logs, and no other")
     func attempts() throws {
         let trial = try SandboxedGateway()
-        let token: KeyValuePairs = ["authorization": "Bearer \(SandboxedGateway.token)"]
         let path = "/admin/destinations/default"
-        _ = try trial.admin.post("\(path)/pause", [UInt8](), token)
+        _ = try trial.admin.ask("POST", "\(path)/pause")
         let id = try trial.startCapture(#"{"filter":{"path":"/logs/app"}}"#)
         _ = try trial.devices.post("/logs/other", #"{"n":"0"}"#.utf8)
         for number in 1...2 { _ = try trial.devices.post("/logs/app\(number)", #"{"n":"1"}"#.utf8) }
@@ -91,7 +89,7 @@ import Testing
         let sandbox = TestClient(address: trial.sandbox.address)
         let fault = #"{"status":503,"code":"ServerBusy","count":1}"#
         #expect(try sandbox.post("/faults", fault.utf8, json).status < 300)
-        _ = try trial.admin.post("\(path)/resume", [UInt8](), token)
+        _ = try trial.admin.ask("POST", "\(path)/resume")
         #expect(
             eventually {
                 (1...2).allSatisfy {
@@ -114,8 +112,7 @@ import Testing
 
     @Test("An archive has the attempts to deliver, and the logs of a body that is not kept")
     func archive() throws {
-        let trial = try SandboxedGateway()
-        let id = try trial.startCapture()
+        let (trial, id) = try SandboxedGateway.capturing()
         let body = Array(#"{"m":""#.utf8) + [0xff] + Array(#""}"#.utf8)
         #expect(try trial.devices.post("/logs/app", body).status == 200)
         let path = "/admin/captures/\(id)/records/1"
@@ -138,8 +135,7 @@ import Testing
 
     @Test("A refused log leads from its record to the dead letter's reason")
     func refusedUpstream() throws {
-        let trial = try SandboxedGateway()
-        let id = try trial.startCapture()
+        let (trial, id) = try SandboxedGateway.capturing()
         let sandbox = TestClient(address: trial.sandbox.address)
         let poison = #"{"key":"bad","code":"PostBodyInvalid"}"#
         #expect(try sandbox.post("/poisons", poison.utf8, json).status < 300)
@@ -196,8 +192,7 @@ import Testing
             configuration.destinations[0].backlog.overflow = .dropOldest
             configuration.destinations[0].backlog.bytesMax = 1 << 20
         }
-        let token: KeyValuePairs = ["authorization": "Bearer \(SandboxedGateway.token)"]
-        _ = try trial.admin.post("/admin/destinations/default/pause", [UInt8](), token)
+        _ = try trial.admin.ask("POST", "/admin/destinations/default/pause")
         let id = try trial.startCapture(#"{"filter":{"path":"/logs/first"}}"#)
         _ = try trial.devices.post("/logs/first", #"{"n":"1"}"#.utf8)
         var generator = SeededRandom(seed: 1)
@@ -215,8 +210,7 @@ import Testing
 
     @Test("A body that came in chunks is whole")
     func chunked() throws {
-        let trial = try SandboxedGateway()
-        let id = try trial.startCapture()
+        let (trial, id) = try SandboxedGateway.capturing()
         let connection = try trial.devices.opened(
             sending: "POST /logs/app HTTP/1.1\r\nhost: h\r\nconnection: close\r\n"
                 + "transfer-encoding: chunked\r\n\r\n5\r\n{\"a\":\r\n"
@@ -286,9 +280,9 @@ import Testing
     func bounds() throws {
         let trial = try SandboxedGateway()
         let ids = try (0..<Captures.runningMax).map { _ in try trial.startCapture() }
-        #expect(try trial.admin.post("/admin/captures", "{}".utf8, json).status == 409)
+        #expect(try trial.admin.ask("POST", "/admin/captures", "{}").status == 409)
         let path = "/admin/captures/\(ids[0])"
-        #expect(try trial.admin.send("DELETE", path, [UInt8](), json).status == 204)
+        #expect(try trial.admin.ask("DELETE", path).status == 204)
         #expect(try trial.admin(path).status == 404)
         _ = try trial.startCapture()
         #expect(
@@ -309,7 +303,7 @@ import Testing
     )
     func wrong(body: String, word: String) throws {
         let trial = try SandboxedGateway()
-        let answer = try trial.admin.post("/admin/captures", body.utf8, json)
+        let answer = try trial.admin.ask("POST", "/admin/captures", body)
         #expect(answer.status == 400)
         #expect(answer.text.contains(word), "\(answer.text)")
     }
@@ -379,7 +373,7 @@ import Testing
         #expect(last["after"] is NSNull)
         #expect(last["destinations"] as? [String] == ["default"])
         #expect((last["reason"] as? String)?.contains("no room") == true, "\(last)")
-        let replay = try trial.admin.post("\(path)/replay", [UInt8](), json).text
+        let replay = try trial.admin.ask("POST", "\(path)/replay").text
         #expect(replay.contains(#""changes":[]"#), "\(replay.prefix(500))")
     }
 
@@ -396,7 +390,7 @@ import Testing
             let path = "/admin/captures/\(id)/records/\(number)"
             let logs = try #require(try trial.object(path)["logs"] as? [[String: Any]])
             #expect(logs[0]["destinations"] as? [String] == names, "record \(number)")
-            let replay = try trial.admin.post("\(path)/replay", [UInt8](), json).text
+            let replay = try trial.admin.ask("POST", "\(path)/replay").text
             #expect(replay.contains(#""changes":[]"#), "\(replay.prefix(500))")
         }
     }
@@ -409,16 +403,16 @@ import Testing
         _ = try trial.devices.post("/logs/app.x", #"[{"level":"debug"},{"level":"info"}]"#.utf8)
         let path = "/admin/captures/\(id)/records/1/replay"
         let accepted = trial.gateway.report.queue.ledger.accepted
-        let same = try trial.admin.post(path, [UInt8](), json)
+        let same = try trial.admin.ask("POST", path)
         #expect(
             same.text.contains(#""configuration":"present","logs":2,"left_out":0,"changes":[]"#)
         )
         let rules = #"{"filters":[{"match":"app.**","steps":[{"add":{"env":"prod"}}]}]}"#
-        let edited = try trial.admin.post(path, rules.utf8, json)
+        let edited = try trial.admin.ask("POST", path, rules)
         #expect(edited.status == 200, "\(edited.text)")
         #expect(edited.text.contains(#""env":{"was":null,"is":"prod"}"#), "\(edited.text)")
         #expect(edited.text.contains(#""destinations":{"was":[],"is":["default"]}"#))
-        let wrong = try trial.admin.post(path, #"{"filters":[{"match":"a{"}]}"#.utf8, json)
+        let wrong = try trial.admin.ask("POST", path, #"{"filters":[{"match":"a{"}]}"#)
         #expect(wrong.status == 400)
         #expect(trial.gateway.report.queue.ledger.accepted == accepted)
     }
@@ -432,8 +426,7 @@ import Testing
         ]
     )
     func curl(text: String) throws {
-        let trial = try SandboxedGateway()
-        let id = try trial.startCapture()
+        let (trial, id) = try SandboxedGateway.capturing()
         var body = Array(text.utf8)
         if !text.hasPrefix("raw") {
             body = Array(#"{"m":"#.utf8)

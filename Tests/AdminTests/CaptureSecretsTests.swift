@@ -1,24 +1,20 @@
 import Configuration
 import Crypto
 import Foundation
-import Ingest
-import Logs
 import Routing
 import System
 import TestGateway
 import TestSupport
 import Testing
 
-@testable import Admin
 @testable import Gateway
 
 @Suite(.timeLimit(.minutes(1))) struct CaptureSecretsTests {
-    private let json = SandboxedGateway.jsonHeaders
+    private let json = SandboxedGateway.json
 
     @Test("Planted secrets are in no record, export or page")
     func canaries() throws {
-        let trial = try SandboxedGateway()
-        let id = try trial.startCapture()
+        let (trial, id) = try SandboxedGateway.capturing()
         let body = #"""
             [{"password":"canary-1","deep":{"api_token":{"x":"canary-2"}},
               "text":"{\"secret\":\"canary-3\",\"in\":\"{\\\"session\\\":\\\"canary-4\\\"}\"}",
@@ -42,8 +38,7 @@ import Testing
         ] {
             pages += try trial.admin("/admin/captures/\(id)\(path)").text
         }
-        pages += try trial.admin.post("/admin/captures/\(id)/records/1/replay", [UInt8](), json)
-            .text
+        pages += try trial.admin.ask("POST", "/admin/captures/\(id)/records/1/replay").text
         pages += try trial.admin("/admin/refusals").text
         #expect(!pages.contains("canary"), "\(pages.firstMatch(of: /.{80}canary.{20}/)?.0 ?? "")")
         #expect(pages.contains("[redacted 8 bytes #"))
@@ -65,8 +60,7 @@ import Testing
 
     @Test("Masked logs count by what they were, so that masking has a bound")
     func bounded() throws {
-        let trial = try SandboxedGateway()
-        let id = try trial.startCapture()
+        let (trial, id) = try SandboxedGateway.capturing()
         let value = String(repeating: "key=", count: 2000)
         let log = "{" + (0..<8).map { #""f\#($0)":"\#(value)""# }.joined(separator: ",") + "}"
         let body = "[" + Array(repeating: log, count: 20).joined(separator: ",") + "]"
@@ -79,15 +73,14 @@ import Testing
 
     @Test("A log that has no room is left out of a capture, not cut, so the others can be replayed")
     func leftOut() throws {
-        let trial = try SandboxedGateway()
-        let id = try trial.startCapture()
+        let (trial, id) = try SandboxedGateway.capturing()
         let value = String(repeating: "fine ", count: 1600)
         let log = "{" + (0..<8).map { #""f\#($0)":"\#(value)""# }.joined(separator: ",") + "}"
         let body = "[" + Array(repeating: log, count: 20).joined(separator: ",") + "]"
         #expect(try trial.devices.post("/logs/app", body.utf8).status == 200)
         #expect(eventually { (try? trial.captureEntries(id).count) == 1 })
         let path = "/admin/captures/\(id)/records/1/replay"
-        let replay = try trial.admin.post(path, [UInt8](), json)
+        let replay = try trial.admin.ask("POST", path)
         #expect(replay.status == 200 || replay.status == 202, "\(replay.text)")
         #expect(replay.text.contains(#""logs":8,"left_out":12"#), "\(replay.text)")
     }
@@ -103,7 +96,7 @@ import Testing
         let pages = try trial.admin("/admin/captures/\(id)/export").text
         #expect(!pages.contains("canary"), "\(pages)")
         #expect(pages.contains("fine") && pages.contains("shown"))
-        let replay = try trial.admin.post("/admin/captures/\(id)/records/1/replay", [UInt8](), json)
+        let replay = try trial.admin.ask("POST", "/admin/captures/\(id)/records/1/replay")
         #expect(replay.status == 409)
     }
 
@@ -150,8 +143,7 @@ import Testing
 
     @Test("A refusal does not repeat a value of the query")
     func refusedValues() throws {
-        let trial = try SandboxedGateway()
-        let id = try trial.startCapture()
+        let (trial, id) = try SandboxedGateway.capturing()
         let route = "/logstores/app/shards/route"
         let key = "key=8a000000000000000000000000000000"
         for query in [
@@ -170,8 +162,7 @@ import Testing
 
     @Test("A secret within a value of the query is masked")
     func nestedInQuery() throws {
-        let trial = try SandboxedGateway()
-        let id = try trial.startCapture()
+        let (trial, id) = try SandboxedGateway.capturing()
         for value in [
             "https%3A%2F%2Fa.example%2F%3Ftoken%3Dcanary-1",
             "%7B%22password%22%3A+%22canary-2%22%7D", "a;password=canary-3",

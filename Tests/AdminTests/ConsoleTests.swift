@@ -31,15 +31,18 @@ import Testing
         _ trial: SandboxedGateway,
         _ token: String = SandboxedGateway.token
     ) throws -> String {
-        let answer = try trial.admin.post(
-            "/admin/session",
-            [UInt8](),
-            ["authorization": "Bearer \(token)", "host": "127.0.0.1"]
-        )
+        let bearer: KeyValuePairs = ["authorization": "Bearer \(token)", "host": "127.0.0.1"]
+        let answer = try trial.admin.post("/admin/session", [], bearer)
         #expect(answer.status == 200, "\(answer.text)")
         let cookie = try #require(answer["set-cookie"])
         #expect(cookie.contains("; HttpOnly; SameSite=Strict"))
         return String(cookie.prefix { $0 != ";" })
+    }
+
+    /// With which the console's page changes something.
+    private func fields(of cookie: String) -> KeyValuePairs<String, String> {
+        let host = "127.0.0.1"
+        return ["cookie": cookie, "host": host, "x-sluice-csrf": "1", "origin": "http://\(host)"]
     }
 
     private func pause(
@@ -55,21 +58,17 @@ import Testing
     func sessions() throws {
         let trial = try trial()
         let cookie = try login(trial)
-        let seen = try trial.admin.get(
-            "/admin/status",
-            ["cookie": cookie, "host": "localhost:8081"]
-        )
-        #expect(seen.status == 200)
+        let own: KeyValuePairs = ["cookie": cookie, "host": "localhost:8081"]
+        #expect(try trial.admin.get("/admin/status", own).status == 200)
         let who = try trial.admin.get("/admin/session", ["cookie": cookie, "host": "127.0.0.1"])
         #expect(who.text.contains(#""name":"admin","role":"full","expires":"2"#), "\(who.text)")
         #expect(try pause(trial, ["cookie": cookie, "host": "127.0.0.1"]) == 403)
         let allowed: KeyValuePairs = ["cookie": cookie, "host": "127.0.0.1", "x-sluice-csrf": "1"]
         func with(_ name: String, _ value: String) throws -> Int {
-            try pause(
+            let host = "127.0.0.1:8081"
+            return try pause(
                 trial,
-                [
-                    "cookie": cookie, "host": "127.0.0.1:8081", "x-sluice-csrf": "1", name: value,
-                ]
+                ["cookie": cookie, "host": host, "x-sluice-csrf": "1", name: value]
             )
         }
         #expect(try pause(trial, allowed) == 403)
@@ -103,10 +102,9 @@ import Testing
             #expect(page.status == status || page.status == 400 && host.isEmpty, "\(host)")
         }
         // A token is no browser's, so the name does not matter.
-        let bearer = ["authorization": "Bearer \(SandboxedGateway.token)", "host": "evil.example"]
         let answer = try trial.admin.get(
             "/admin/status",
-            ["authorization": bearer["authorization"] ?? "", "host": "evil.example"]
+            ["authorization": "Bearer \(SandboxedGateway.token)", "host": "evil.example"]
         )
         #expect(answer.status == 200)
     }
@@ -115,21 +113,9 @@ import Testing
     func roles() throws {
         let trial = try trial()
         let cookie = try login(trial, Self.looker)
-        let fields = ["cookie": cookie, "host": "127.0.0.1", "x-sluice-csrf": "1"]
-        #expect(
-            try trial.admin.get("/admin/audit", ["cookie": cookie, "host": "h.localhost"]).status
-                == 200
-        )
-        #expect(
-            try pause(
-                trial,
-                [
-                    "cookie": cookie, "host": "127.0.0.1",
-                    "x-sluice-csrf": fields["x-sluice-csrf"] ?? "",
-                    "origin": "http://127.0.0.1",
-                ]
-            ) == 403
-        )
+        let own: KeyValuePairs = ["cookie": cookie, "host": "h.localhost"]
+        #expect(try trial.admin.get("/admin/audit", own).status == 200)
+        #expect(try pause(trial, fields(of: cookie)) == 403)
     }
 
     @Test("A session ends with a logout, and with its token")
@@ -139,15 +125,7 @@ import Testing
         func status(_ cookie: String) throws -> Int {
             try trial.admin.get("/admin/status", ["cookie": cookie, "host": "127.0.0.1"]).status
         }
-        let bye = try trial.admin.send(
-            "DELETE",
-            "/admin/session",
-            [UInt8](),
-            [
-                "cookie": one, "host": "127.0.0.1", "x-sluice-csrf": "1",
-                "origin": "http://127.0.0.1",
-            ]
-        )
+        let bye = try trial.admin.send("DELETE", "/admin/session", [], fields(of: one))
         #expect(bye.status == 204)
         #expect(bye["set-cookie"]?.contains("Max-Age=0") == true)
         #expect(try status(one) == 401)
@@ -181,15 +159,7 @@ import Testing
             sending: "GET /admin/tail HTTP/1.1\r\nhost: 127.0.0.1\r\ncookie: \(cookie)\r\n\r\n"
         )
         #expect(tail.receives("as they are accepted"))
-        let bye = try trial.admin.send(
-            "DELETE",
-            "/admin/session",
-            [UInt8](),
-            [
-                "cookie": cookie, "host": "127.0.0.1", "x-sluice-csrf": "1",
-                "origin": "http://127.0.0.1",
-            ]
-        )
+        let bye = try trial.admin.send("DELETE", "/admin/session", [], fields(of: cookie))
         #expect(bye.status == 204)
         #expect(eventually { !trial.gateway.tail.isWatched })
         _ = tail.readToEnd()
@@ -198,11 +168,7 @@ import Testing
     @Test("A one-time link logs in once")
     func codes() throws {
         let trial = try trial()
-        let made = try trial.admin.post(
-            "/admin/session/code",
-            [UInt8](),
-            ["authorization": "Bearer \(SandboxedGateway.token)"]
-        )
+        let made = try trial.admin.ask("POST", "/admin/session/code")
         let code = try #require(made.text.firstMatch(of: /"code":"([0-9a-f]+)"/)?.1)
         let fields: KeyValuePairs = ["content-type": "application/json", "host": "127.0.0.1"]
         let body = #"{"code":"\#(code)"}"#.utf8
@@ -216,10 +182,8 @@ import Testing
         var guesser = trial.admin
         guesser.source = "127.0.0.9"
         for number in 1...3 {
-            let fields: KeyValuePairs = [
-                "authorization": "Bearer guess number \(number)", "host": "127.0.0.1",
-            ]
-            #expect(try guesser.post("/admin/session", [UInt8](), fields).status == 401)
+            let guess: KeyValuePairs = ["authorization": "Bearer \(number)", "host": "127.0.0.1"]
+            #expect(try guesser.post("/admin/session", [], guess).status == 401)
         }
         let form: KeyValuePairs = [
             "content-type": "application/x-www-form-urlencoded", "host": "127.0.0.1",

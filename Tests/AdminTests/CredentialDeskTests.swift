@@ -8,17 +8,15 @@ import Queue
 import SLS
 import Sandbox
 import System
-import TestConfiguration
 import TestGateway
 import TestSupport
 import Testing
 
-@testable import Admin
 @testable import Gateway
 @testable import Operations
 
 /// Rotations against a sandbox that knows three keys.
-@Suite(.timeLimit(.minutes(1))) struct CredentialDeskTests {
+@Suite(.timeLimit(.minutes(1))) final class CredentialDeskTests: Sendable {
     private static let first = Credential(accessKeyID: "firstkeyid", secret: Secret("canary-first"))
     private static let second = Credential(
         accessKeyID: "secondkeyid",
@@ -65,15 +63,7 @@ import Testing
         _ path: String = path,
         _ body: String = ""
     ) throws -> TestAnswer {
-        try TestClient(address: gateway.adminAddress).send(
-            method,
-            path,
-            Array(body.utf8),
-            [
-                "authorization": "Bearer \(SandboxedGateway.token)",
-                "content-type": "application/json",
-            ]
-        )
+        try gateway.admin.ask(method, path, body)
     }
 
     private func body(_ credential: Credential, _ more: String = "") -> String {
@@ -86,11 +76,7 @@ import Testing
         try TestClient(address: gateway.deviceAddress).post("/logs/hello", #"{"a":1}"#.utf8).status
     }
 
-    private func stop(_ gateway: Gateway) {
-        gateway.stop(within: .zero)
-    }
-
-    private func end() {
+    deinit {
         sandbox.stop()
         partner.stop()
     }
@@ -99,9 +85,8 @@ import Testing
         "A credential that SLS takes is used from the next packet on, and shown without its secret"
     )
     func rotate() throws {
-        defer { end() }
         let gateway = try gateway()
-        defer { stop(gateway) }
+        defer { gateway.stop(within: .zero) }
         let answer = try ask(gateway, "PUT", Self.path, body(Self.sts))
         #expect(answer.status == 200, "\(answer.text)")
         #expect(answer.text.contains(#""verdict":"accepted""#))
@@ -118,9 +103,8 @@ import Testing
 
     @Test("A credential that SLS refuses is not used, and the answer has SLS's message")
     func refused() throws {
-        defer { end() }
         let gateway = try gateway()
-        defer { stop(gateway) }
+        defer { gateway.stop(within: .zero) }
         let wrong = Credential(accessKeyID: "firstkeyid", secret: Secret("canary-wrong"))
         let answer = try ask(gateway, "PUT", Self.path, body(wrong))
         #expect(answer.status == 422, "\(answer.text)")
@@ -134,11 +118,10 @@ import Testing
 
     @Test("A destination with a refused key continues at once after a rotation")
     func waking() throws {
-        defer { end() }
         let gateway = try gateway(
             .fixed(Credential(accessKeyID: "nobody", secret: Secret("canary-nobody")))
         )
-        defer { stop(gateway) }
+        defer { gateway.stop(within: .zero) }
         #expect(try post(gateway) == 200)
         #expect(eventually { gateway.keeper.status[0].state == .refused })
         let verdict = try ask(gateway, "POST", Self.path + "/verify")
@@ -154,23 +137,22 @@ import Testing
         "With an encryption key a rotation outlives a restart; without one nothing is written down"
     )
     func restart() throws {
-        defer { end() }
         do {
             let gateway = try gateway(encryptionKey: Self.key)
-            defer { stop(gateway) }
+            defer { gateway.stop(within: .zero) }
             let answer = try ask(gateway, "PUT", Self.path, body(Self.second))
             #expect(answer.text.contains(#""stored":true"#), "\(answer.text)")
         }
         do {
             let gateway = try gateway(encryptionKey: Self.key)
-            defer { stop(gateway) }
+            defer { gateway.stop(within: .zero) }
             #expect(gateway.keeper.credential(named: "default") == Self.second)
             let answer = try ask(gateway, "DELETE")
             #expect(answer.status == 200, "\(answer.text)")
             #expect(gateway.keeper.credential(named: "default") == Self.first)
         }
         let gateway = try gateway(encryptionKey: Self.key)
-        defer { stop(gateway) }
+        defer { gateway.stop(within: .zero) }
         #expect(gateway.keeper.credential(named: "default") == Self.first)
         #expect(try plain(in: directory.path).isEmpty)
     }
@@ -200,9 +182,8 @@ import Testing
         ]
     )
     func wrong(text: String, status: Int, part: String) throws {
-        defer { end() }
         let gateway = try gateway()
-        defer { stop(gateway) }
+        defer { gateway.stop(within: .zero) }
         let answer = try ask(gateway, "PUT", Self.path, text)
         #expect(answer.status == status, "\(answer.text)")
         #expect(answer.text.contains(part), "\(answer.text)")
@@ -212,15 +193,10 @@ import Testing
 
     @Test("A credential with an activation time is not used before it")
     func next() throws {
-        defer { end() }
         let gateway = try gateway()
-        defer { stop(gateway) }
-        let answer = try ask(
-            gateway,
-            "PUT",
-            Self.path,
-            body(Self.second, #","Activation":"2100-01-01T00:00:00Z""#)
-        )
+        defer { gateway.stop(within: .zero) }
+        let later = body(Self.second, #","Activation":"2100-01-01T00:00:00Z""#)
+        let answer = try ask(gateway, "PUT", Self.path, later)
         #expect(answer.status == 200, "\(answer.text)")
         #expect(answer.text.contains(#""next":{"fingerprint""#))
         #expect(gateway.keeper.credential(named: "default") == Self.first)
@@ -228,11 +204,10 @@ import Testing
 
     @Test("After a restart a credential whose activation time has passed is in use")
     func activatedRestart() throws {
-        defer { end() }
         let soon = (WallTime.now + .seconds(2)).rfc3339
         do {
             let gateway = try gateway(encryptionKey: Self.key)
-            defer { stop(gateway) }
+            defer { gateway.stop(within: .zero) }
             #expect(try ask(gateway, "PUT", Self.path, body(Self.sts)).status == 200)
             let next = body(Self.second, #","Activation":"\#(soon)""#)
             #expect(try ask(gateway, "PUT", Self.path, next).status == 200)
@@ -241,22 +216,21 @@ import Testing
             )
         }
         let gateway = try gateway(encryptionKey: Self.key)
-        defer { stop(gateway) }
+        defer { gateway.stop(within: .zero) }
         #expect(gateway.keeper.credential(named: "default") == Self.second)
     }
 
     @Test("A pushed credential of a removed name can be forgotten")
     func gone() throws {
-        defer { end() }
         do {
             let gateway = try gateway(encryptionKey: Self.key)
-            defer { stop(gateway) }
+            defer { gateway.stop(within: .zero) }
             #expect(try ask(gateway, "PUT", Self.path, body(Self.second)).status == 200)
         }
         let gateway = try SandboxedGateway.gateway(partner, directory) {
             $0.credentials["other"] = .admin
         }
-        defer { stop(gateway) }
+        defer { gateway.stop(within: .zero) }
         #expect(try ask(gateway, "DELETE").status == 200)
         #expect(try ask(gateway, "DELETE", "/admin/credentials/nobody").status == 404)
         #expect(try gateway.store.recall().isEmpty)
@@ -264,22 +238,12 @@ import Testing
 
     @Test("The second of two rotations with the same If-Match version is refused, also with force")
     func versions() throws {
-        defer { end() }
         let gateway = try gateway()
-        defer { stop(gateway) }
+        defer { gateway.stop(within: .zero) }
         func put(_ credential: Credential, _ version: String, _ query: String = "") throws
             -> TestAnswer
         {
-            try TestClient(address: gateway.adminAddress).send(
-                "PUT",
-                Self.path + query,
-                Array(body(credential).utf8),
-                [
-                    "authorization": "Bearer \(SandboxedGateway.token)",
-                    "content-type": "application/json",
-                    "if-match": version,
-                ]
-            )
+            try gateway.admin.ask("PUT", Self.path + query, body(credential), ifMatch: version)
         }
         let version = try #require(try ask(gateway, "GET")["etag"])
         #expect(version.contains(/^"[0-9a-f]{16}"$/))
@@ -297,39 +261,140 @@ import Testing
         #expect(try put(Self.sts, String(after.dropLast())).status == 400)
         #expect(gateway.keeper.credential(named: "default") == Self.second)
         #expect(try put(Self.sts, "*").status == 200)
-        let stale = try TestClient(address: gateway.adminAddress).send(
-            "DELETE",
-            Self.path,
-            [],
-            ["authorization": "Bearer \(SandboxedGateway.token)", "if-match": after]
-        )
+        let stale = try gateway.admin.ask("DELETE", Self.path, ifMatch: after)
         #expect(stale.status == 412)
         #expect(gateway.keeper.credential(named: "default") == Self.sts)
     }
 
     @Test("One of several concurrent rotations with the same version succeeds")
     func concurrentVersions() throws {
-        defer { end() }
         let gateway = try gateway()
-        defer { stop(gateway) }
+        defer { gateway.stop(within: .zero) }
         let version = try #require(try ask(gateway, "GET")["etag"])
         let statuses = Locked<[Int]>([])
         let workers = try (0..<8).map { number in
             try Worker("rotator") {
                 let credential = [Self.second, Self.sts][number % 2]
-                let answer = try? TestClient(address: gateway.adminAddress).send(
-                    "PUT",
-                    Self.path + (number < 4 ? "" : "?force=true"),
-                    Array(body(credential).utf8),
-                    [
-                        "authorization": "Bearer \(SandboxedGateway.token)",
-                        "content-type": "application/json", "if-match": version,
-                    ]
-                )
+                let path = Self.path + (number < 4 ? "" : "?force=true")
+                let body = self.body(credential)
+                let answer = try? gateway.admin.ask("PUT", path, body, ifMatch: version)
                 statuses.withLock { $0.append(answer?.status ?? 0) }
             }
         }
         for worker in workers { worker.join() }
         #expect(statuses.withLock { $0.sorted() } == [200] + [Int](repeating: 412, count: 7))
+    }
+}
+
+/// What is said of pushed credentials that are kept, or are not.
+@Suite(.timeLimit(.minutes(1))) final class CredentialKeepingTests {
+    private static let path = "/admin/credentials/default"
+    private static let key = String(repeating: "5a", count: 32)
+    private static let otherKey = String(repeating: "a5", count: 32)
+    private static let pushed = Credential(accessKeyID: "pushed", secret: Secret("canary-pushed"))
+
+    let directory = TemporaryDirectory()
+    let partner: SandboxPartner
+
+    init() throws { partner = try SandboxPartner(.silent) }
+
+    deinit { partner.stop() }
+
+    private func gateway(encryptionKey: String?) throws -> Gateway {
+        try SandboxedGateway.gateway(partner, directory) {
+            $0.encryptionKey = encryptionKey.map { Secret($0) }
+            $0.credentials["default"] = .admin
+        }
+    }
+
+    private func ask(_ gateway: Gateway, _ method: String, _ path: String) throws -> String {
+        let credential = Self.pushed
+        let body =
+            #"{"AccessKeyId":"\#(credential.accessKeyID)","AccessKeySecret":"\#(credential.secret.revealed)"}"#
+        return try gateway.admin.ask(method, path, method == "PUT" ? body : "").text
+    }
+
+    @Test(
+        "The status says the next morning, too, what outlives a restart, and what cannot be opened"
+    )
+    func kept() throws {
+        do {
+            let gateway = try gateway(encryptionKey: Self.key)
+            defer { gateway.stop(within: .zero) }
+            #expect(try ask(gateway, "GET", Self.path).contains(#""kept":null"#))
+            _ = try ask(gateway, "PUT", Self.path + "?force=true")
+            for path in [Self.path, "/admin/credentials", "/admin/status"] {
+                #expect(try ask(gateway, "GET", path).contains(#""kept":"disk""#), "\(path)")
+            }
+        }
+        for (key, reason) in [(Self.otherKey, "another encryption key"), (nil, "encryption_key")] {
+            let gateway = try gateway(encryptionKey: key)
+            defer { gateway.stop(within: .zero) }
+            let text = try ask(gateway, "GET", Self.path)
+            #expect(text.contains(#""kept":"closed""#) && text.contains(reason), "\(text)")
+            #expect(text.contains(#""state":"missing""#))
+            let absence = gateway.keeper.absence(of: "default")
+            #expect(absence?.contains(reason) == true, "\(absence ?? "")")
+        }
+        let gateway = try gateway(encryptionKey: Self.key)
+        defer { gateway.stop(within: .zero) }
+        #expect(gateway.keeper.credential(named: "default") == Self.pushed)
+        #expect(try ask(gateway, "GET", Self.path).contains(#""kept":"disk""#))
+        #expect(try ask(gateway, "DELETE", Self.path).contains(#""kept":null"#))
+    }
+
+    @Test("Without an encryption key the status shows that credentials are kept in memory only")
+    func inMemory() throws {
+        let gateway = try gateway(encryptionKey: nil)
+        defer { gateway.stop(within: .zero) }
+        _ = try ask(gateway, "PUT", Self.path + "?force=true")
+        let text = try ask(gateway, "GET", Self.path)
+        #expect(text.contains(#""kept":"memory""#) && text.contains("encryption_key"), "\(text)")
+    }
+
+    @Test(
+        "What expired long ago is thrown away at a start; a clock that is hours wrong loses nothing"
+    )
+    func expired() throws {
+        let box = SecretBox(key: try SealingKey(Secret(Self.key)))
+        func sealed(ago: Duration) -> [UInt8] {
+            let end = WallTime.now + (.zero - ago)
+            let supplied = SuppliedCredential(
+                Self.pushed,
+                expiration: end,
+                origin: "a test",
+                obtainedAt: end + .seconds(-3600)
+            )
+            return box.seal(PushedCredential(supplied), name: "default")
+        }
+        let setting = StoredCredential.setting(of: "default", isNext: false)
+        for (ago, isLeft) in [(Duration.seconds(36_000), true), (.seconds(200_000), false)] {
+            do {
+                let gateway = try gateway(encryptionKey: Self.key)
+                defer { gateway.stop(within: .zero) }
+                let entry = AuditEntry(actor: "a", address: "", action: "b", subject: "c")
+                let decision = Decision([setting: sealed(ago: ago)], entry)
+                #expect(gateway.store.store(decision) == nil)
+            }
+            let gateway = try gateway(encryptionKey: Self.key)
+            defer { gateway.stop(within: .zero) }
+            #expect(try gateway.store.recall().keys.contains(setting) == isLeft)
+        }
+    }
+
+    @Test("A credential that one reload removes comes back with the next")
+    func away() throws {
+        let gateway = try gateway(encryptionKey: nil)
+        defer { gateway.stop(within: .zero) }
+        _ = try ask(gateway, "PUT", Self.path + "?force=true")
+        let whole = gateway.configuration.withLock { $0 }
+        var less = whole
+        less.credentials["default"] = nil
+        less.credentials["other"] = .admin
+        less.destinations[0].credential = "other"
+        gateway.reload(less)
+        #expect(gateway.keeper.credential(named: "default") == nil)
+        gateway.reload(whole)
+        #expect(gateway.keeper.credential(named: "default") == Self.pushed)
     }
 }

@@ -8,7 +8,6 @@ import TestGateway
 import TestSupport
 import Testing
 
-@testable import Admin
 @testable import Gateway
 
 @Suite(.timeLimit(.minutes(2))) struct CredentialMaskTests {
@@ -128,7 +127,7 @@ import Testing
         _ token: String
     ) throws {
         for path in paths {
-            let answer = try trial.admin.get(path, ["authorization": "Bearer \(token)"])
+            let answer = try trial.admin.ask("GET", path, token: token)
             expectHidden(answer.text, path)
         }
     }
@@ -139,8 +138,7 @@ import Testing
         // known.
         let known = [Secret(Self.key), Secret(Self.id)]
         let trial = try trial(open: open)
-        let bearer: KeyValuePairs = ["authorization": "Bearer \(SandboxedGateway.token)"]
-        _ = try trial.admin.post("/admin/destinations/default/pause", [UInt8](), bearer)
+        _ = try trial.admin.ask("POST", "/admin/destinations/default/pause")
         let tails = try [SandboxedGateway.token, Self.reader].map { token in
             try trial.admin.opened(
                 sending:

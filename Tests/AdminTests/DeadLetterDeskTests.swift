@@ -12,10 +12,6 @@ import Testing
 @testable import Operations
 
 @Suite(.timeLimit(.minutes(1))) struct DeadLetterDeskTests {
-    private static let authorized: KeyValuePairs = [
-        "authorization": "Bearer \(SandboxedGateway.token)", "content-type": "application/json",
-    ]
-
     /// A gateway with so many dead letters.
     private func trial(_ count: Int = 3, code: String = "InvalidKey") throws -> SandboxedGateway {
         let trial = try SandboxedGateway()
@@ -24,23 +20,21 @@ import Testing
     }
 
     private func ids(_ trial: SandboxedGateway) throws -> [Int64] {
-        let answer = try trial.admin("/admin/dead-letters")
-        let document = try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any]
-        let letters = document?["dead_letters"] as? [[String: Any]] ?? []
+        let document = try trial.object("/admin/dead-letters")
+        let letters = document["dead_letters"] as? [[String: Any]] ?? []
         return letters.compactMap { ($0["id"] as? NSNumber)?.int64Value }
     }
 
     private func post(_ trial: SandboxedGateway, _ path: String) throws -> TestAnswer {
-        try trial.admin.post(path, [UInt8](), Self.authorized)
+        try trial.admin.ask("POST", path)
     }
 
     @Test("Each dead letter is listed with all its members")
     func lists() throws {
         let trial = try trial()
-        let answer = try trial.admin("/admin/dead-letters?code=InvalidKey&destination=default")
-        #expect(answer.status == 200)
-        let document = try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any]
-        let letters = document?["dead_letters"] as? [[String: Any]]
+        let chosen = "code=InvalidKey&destination=default"
+        let document = try trial.object("/admin/dead-letters?\(chosen)")
+        let letters = document["dead_letters"] as? [[String: Any]]
         #expect(letters?.count == 3)
         let letter = letters?.first
         #expect(letter?["logstore"] as? String == "app")
@@ -52,7 +46,7 @@ import Testing
             letter?["log"] as? [String: String]
                 == ["__time__": "1763700000.000000005", "number": "0", "a\"b": "é\n"]
         )
-        let sums = document?["sums"] as? [[String: Any]]
+        let sums = document["sums"] as? [[String: Any]]
         #expect(sums?.first?["letters"] as? Int == 3)
         #expect(
             try trial.admin("/admin/dead-letters?code=Other").text.contains(#""dead_letters":[]"#)
@@ -120,9 +114,8 @@ import Testing
         let list = try trial.admin("/admin/dead-letters")
         #expect(list.body.count < 600_000, "\(list.body.count)")
         #expect(list.text.contains(" more bytes)\""))
-        let token: KeyValuePairs = ["authorization": "Bearer \(SandboxedGateway.token)"]
         let path = "/admin/dead-letters/\(id)"
-        let head = try trial.admin.send("HEAD", path, [UInt8](), token)
+        let head = try trial.admin.ask("HEAD", path)
         #expect(head.status == 200 && head.body.isEmpty)
     }
 
@@ -175,7 +168,7 @@ import Testing
         let trial = try trial(1)
         let sandbox = TestClient(address: trial.sandbox.address)
         let poison = #"{"key":"number","code":"PostBodyInvalid"}"#
-        #expect(try sandbox.post("/poisons", poison.utf8, Self.authorized).status < 300)
+        #expect(try sandbox.post("/poisons", poison.utf8, SandboxedGateway.json).status < 300)
         let fresh = try trial.admin("/admin/dead-letters/\(try ids(trial)[0])").text
         #expect(fresh.contains(#""replays":0,"last_replay":null"#), "\(fresh)")
         #expect(fresh.contains(#""captures":[]"#))
@@ -196,12 +189,7 @@ import Testing
         let trial = try trial(1)
         let id = try #require(ids(trial).first)
         let log = #"{"__time__":1763700001,"fixed":"yes"}"#
-        let answer = try trial.admin.send(
-            "PUT",
-            "/admin/dead-letters/\(id)?logstore=other",
-            Array(log.utf8),
-            Self.authorized
-        )
+        let answer = try trial.admin.ask("PUT", "/admin/dead-letters/\(id)?logstore=other", log)
         #expect(answer.status == 200, "\(answer.text)")
         let shown = try trial.admin("/admin/dead-letters/\(id)").text
         #expect(shown.contains(#""log":{"__time__":"1763700001","fixed":"yes"}"#), "\(shown)")
@@ -233,7 +221,7 @@ import Testing
     )
     func refuses(method: String, path: String, body: String, status: Int, words: String) throws {
         let trial = try SandboxedGateway()
-        let answer = try trial.admin.send(method, path, Array(body.utf8), Self.authorized)
+        let answer = try trial.admin.ask(method, path, body)
         #expect(answer.status == status, "\(answer.text)")
         #expect(answer.text.contains(words), "\(answer.text)")
     }

@@ -7,13 +7,16 @@ import TestGateway
 import TestSupport
 import Testing
 
-@testable import Admin
 @testable import Configuration
 @testable import Gateway
 @testable import Operations
 
 @Suite(.timeLimit(.minutes(1))) struct DestinationDeskTests {
     private static let path = "/admin/destinations/default"
+
+    private let trial: SandboxedGateway
+
+    init() throws { trial = try SandboxedGateway() }
 
     private func ask(
         _ trial: SandboxedGateway,
@@ -22,22 +25,11 @@ import Testing
         _ body: String = "",
         ifMatch: String? = nil
     ) throws -> TestAnswer {
-        var head =
-            "authorization: Bearer \(SandboxedGateway.token)\r\nhost: h\r\nconnection: close\r\n"
-        if !body.isEmpty { head += "content-type: application/json\r\n" }
-        if let ifMatch { head += "if-match: \(ifMatch)\r\n" }
-        head += "content-length: \(body.utf8.count)\r\n"
-        return try trial.admin.exchange(
-            Array("\(method) \(path) HTTP/1.1\r\n\(head)\r\n\(body)".utf8)
-        )
-    }
-
-    private func document(_ answer: TestAnswer) throws -> [String: Any] {
-        try #require(try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any])
+        try trial.admin.ask(method, path, body, ifMatch: ifMatch)
     }
 
     private func settings(_ answer: TestAnswer) throws -> [String: Any] {
-        try #require(try document(answer)["settings"] as? [String: Any])
+        try #require(try answer.object["settings"] as? [String: Any])
     }
 
     private func post(_ trial: SandboxedGateway, _ number: Int) throws -> Int {
@@ -46,37 +38,27 @@ import Testing
 
     @Test("A patch applies to the next log, and the answer lists decisions that override the file")
     func patch() throws {
-        let trial = try SandboxedGateway()
-        let answer = try ask(
-            trial,
-            "PATCH",
-            Self.path,
-            #"{"topic":"night","packet":{"logs":7},"tags":{"env":"prod"},"concurrency":3}"#
-        )
+        let body = #"{"topic":"night","packet":{"logs":7},"tags":{"env":"prod"},"concurrency":3}"#
+        let answer = try ask(trial, "PATCH", Self.path, body)
         #expect(answer.status == 200, "\(answer.text)")
         let settings = try settings(answer)
         #expect(settings["topic"] as? String == "night")
         #expect(settings["concurrency"] as? Int == 3)
         let packet = try #require(settings["packet"] as? [String: Any])
         #expect(packet["logs"] as? Int == 7 && packet["bytes"] as? Int == 1 << 20)
-        let decided = try #require(try document(answer)["decided"] as? [String: Any])
+        let decided = try #require(try answer.object["decided"] as? [String: Any])
         #expect(Set(decided.keys) == ["topic", "packet", "tags", "concurrency"])
         #expect(try post(trial, 1) == 200)
         #expect(trial.delivered(1))
-        let arrived = try TestClient(address: trial.sandbox.address).get("/logs?logstore=hello")
-            .text
+        let sandbox = TestClient(address: trial.sandbox.address)
+        let arrived = try sandbox.get("/logs?logstore=hello").text
         #expect(arrived.contains(#""__topic__":"night""#), "\(arrived)")
     }
 
     @Test("A patch that makes the configuration invalid is refused as a whole, with all reasons")
     func invalid() throws {
-        let trial = try SandboxedGateway()
-        let answer = try ask(
-            trial,
-            "PATCH",
-            Self.path,
-            #"{"topic":"new","concurrency":"none","colour":"red","packet":{"logs":0}}"#
-        )
+        let body = #"{"topic":"new","concurrency":"none","colour":"red","packet":{"logs":0}}"#
+        let answer = try ask(trial, "PATCH", Self.path, body)
         #expect(answer.status == 400)
         for part in [
             "destinations.default.concurrency", "colour: unknown key", "packet.logs",
@@ -94,7 +76,6 @@ import Testing
         ]
     )
     func bodies(body: String) throws {
-        let trial = try SandboxedGateway()
         let answer = try ask(trial, "PATCH", Self.path, body)
         #expect(answer.status == (body.contains("topic") ? 200 : 400), "\(body): \(answer.text)")
     }
@@ -111,7 +92,6 @@ import Testing
 
     @Test("A body that is not JSON is refused")
     func json() throws {
-        let trial = try SandboxedGateway()
         let rocket = try ask(trial, "PATCH", Self.path, #"{"topic":"\ud83d\ude80"}"#)
         #expect(try self.settings(rocket)["topic"] as? String == "🚀")
         for body in ["{topic: a}", "{\"topic\":*a}", "{\"topic\":'a'}", "{\"topic\":\"a\",}"] {
@@ -131,51 +111,32 @@ import Testing
             return read
         }
         defer { gateway.stop(within: .zero) }
-        let answer = try TestClient(address: gateway.adminAddress).send(
-            "PATCH",
-            Self.path,
-            Array(#"{"credential":"new"}"#.utf8),
-            [
-                "authorization": "Bearer \(SandboxedGateway.token)",
-                "content-type": "application/json",
-            ]
-        )
+        let answer = try gateway.admin.ask("PATCH", Self.path, #"{"credential":"new"}"#)
         #expect(answer.status == 400 && answer.text.contains("no credential new"), "\(answer.text)")
     }
 
     @Test("A patch does not substitute variables or files")
     func substitution() throws {
-        let trial = try SandboxedGateway()
-        let answer = try ask(
-            trial,
-            "PATCH",
-            Self.path,
-            #"{"topic":"${SLUICE_ADMIN_TOKEN}","source":"${file:/etc/hostname}"}"#
-        )
+        let body = #"{"topic":"${SLUICE_ADMIN_TOKEN}","source":"${file:/etc/hostname}"}"#
+        let answer = try ask(trial, "PATCH", Self.path, body)
         #expect(try settings(answer)["topic"] as? String == "${SLUICE_ADMIN_TOKEN}")
         #expect(try settings(answer)["source"] as? String == "${file:/etc/hostname}")
     }
 
     @Test("A proxy with a password is refused, because decisions are stored unencrypted")
     func password() throws {
-        let trial = try SandboxedGateway()
-        let answer = try ask(
-            trial,
-            "PATCH",
-            Self.path,
-            #"{"proxy":"http://u:canary-password@10.0.0.1:3128"}"#
-        )
+        let body = #"{"proxy":"http://u:canary-password@10.0.0.1:3128"}"#
+        let answer = try ask(trial, "PATCH", Self.path, body)
         #expect(answer.status == 400)
         #expect(!answer.text.contains("canary"))
     }
 
     @Test("A test of a destination answers for each kind without delivering a log")
     func test() throws {
-        let trial = try SandboxedGateway()
         let answer = try ask(trial, "POST", Self.path + "/test")
         #expect(answer.status == 200, "\(answer.text)")
         #expect(
-            try document(answer)["message"] as? String
+            try answer.object["message"] as? String
                 == "SLS accepts a signed request. No log was sent"
         )
         #expect(try ask(trial, "POST", "/admin/destinations/nobody/test").status == 404)
@@ -189,17 +150,16 @@ import Testing
                 $0.destinations.append(destination)
             }
         }
-        let file = try document(ask(others, "POST", "/admin/destinations/archive/test"))
+        let file = try ask(others, "POST", "/admin/destinations/archive/test").object
         #expect(file["verdict"] as? String == "accepted", "\(file)")
         #expect(file["endpoint"] as? String == "\(folder.path)/a.ndjson")
-        let output = try document(ask(others, "POST", "/admin/destinations/console/test"))
+        let output = try ask(others, "POST", "/admin/destinations/console/test").object
         #expect(output["endpoint"] as? String == "stdout", "\(output)")
         #expect(others.gateway.report.queue.ledger.accepted == 0)
     }
 
     @Test("The second of two changes with the same If-Match version is refused")
     func versions() throws {
-        let trial = try SandboxedGateway()
         let version = try #require(try ask(trial, "GET")["etag"])
         let first = try ask(trial, "PATCH", Self.path, #"{"topic":"a"}"#, ifMatch: version)
         #expect(first.status == 200)
@@ -221,7 +181,6 @@ import Testing
         "A setting beyond those that are kept is refused with the remedy, and one that is kept changes"
     )
     func tooMany() throws {
-        let trial = try SandboxedGateway()
         #expect(try ask(trial, "PATCH", Self.path, #"{"topic":"a"}"#).status == 200)
         var others: [String: [UInt8]] = [:]
         for number in 1..<Decision.settingsMax { others["held/other-\(number)"] = [1] }
@@ -241,7 +200,6 @@ import Testing
 
     @Test("A paused destination accepts logs and sends none until it is resumed")
     func pause() throws {
-        let trial = try SandboxedGateway()
         #expect(try ask(trial, "POST", Self.path + "/pause").status == 200)
         #expect(eventually { trial.gateway.report.destinations[0].delivery.state == .held })
         for number in 0..<5 { #expect(try post(trial, number) == 200) }
@@ -262,12 +220,7 @@ import Testing
         for _ in 0..<2 {
             let gateway = try SandboxedGateway.gateway(sandbox, directory)
             defer { gateway.stop(within: .zero) }
-            let answer = try TestClient(address: gateway.adminAddress).send(
-                "POST",
-                Self.path + "/pause",
-                [],
-                ["authorization": "Bearer \(SandboxedGateway.token)"]
-            )
+            let answer = try gateway.admin.ask("POST", Self.path + "/pause")
             #expect(answer.status == 200)
         }
         let gateway = try SandboxedGateway.gateway(sandbox, directory)
@@ -298,16 +251,15 @@ import Testing
 
     @Test("Ledger and queue are shown in total and by destination")
     func documents() throws {
-        let trial = try SandboxedGateway()
         #expect(try post(trial, 1) == 200)
         #expect(trial.delivered(1))
-        let ledger = try document(try trial.admin("/admin/ledger"))
+        let ledger = try trial.object("/admin/ledger")
         #expect(ledger["closed"] as? Bool == true)
         let own = (ledger["destinations"] as? [String: Any])?["default"] as? [String: Any]
         #expect(own?["delivered"] as? Int == 1 && own?["imbalance"] as? Int == 0)
-        let queue = try document(try trial.admin("/admin/queue"))
+        let queue = try trial.object("/admin/queue")
         #expect((queue["destinations"] as? [String: Any])?["default"] != nil)
-        let list = try document(try trial.admin("/admin/destinations"))
+        let list = try trial.object("/admin/destinations")
         #expect((list["destinations"] as? [Any])?.count == 1)
     }
 
@@ -321,8 +273,98 @@ import Testing
         ]
     )
     func unknown(method: String, path: String) throws {
-        let trial = try SandboxedGateway()
         let answer = try ask(trial, method, path, method == "PATCH" ? "{}" : "")
         #expect(answer.status == 404, "\(answer.text)")
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) final class StoredDecisionTests {
+    private static let path = "/admin/destinations/default"
+
+    let directory = TemporaryDirectory()
+    let sandbox: SandboxPartner
+
+    init() throws { sandbox = try SandboxPartner(.silent) }
+
+    deinit { sandbox.stop() }
+
+    @Test("A decision overrides the file after a restart and a reload, until its reset")
+    func restart() throws {
+        func topic(_ gateway: Gateway) -> String? {
+            gateway.configuration.withLock { $0.destinations[0].labels.topic }
+        }
+        do {
+            let trial = try SandboxedGateway.gateway(sandbox, directory)
+            defer { trial.stop(within: .zero) }
+            let body = #"{"topic":"kept","max_bytes":"1GiB"}"#
+            #expect(try trial.admin.ask("PATCH", Self.path, body).status == 200)
+            let reset = #"{"max_bytes":null}"#
+            #expect(try trial.admin.ask("PATCH", Self.path, reset).status == 200)
+        }
+        let again = try SandboxedGateway.gateway(sandbox, directory)
+        defer { again.stop(within: .zero) }
+        #expect(topic(again) == "kept")
+        #expect(again.configuration.withLock { $0.destinations[0].backlog.bytesMax } == nil)
+        again.configurationReload.reread()
+        #expect(topic(again) == "kept")
+        let answer = try again.admin.ask("DELETE", Self.path)
+        #expect(answer.status == 200)
+        #expect(topic(again) == "")
+        #expect(answer.text.contains(#""decided":{}"#))
+    }
+
+    @Test("A stored decision that conflicts with the file is ignored and shown")
+    func leftOut() throws {
+        var decided = DecidedSettings()
+        try decided.merge(Array(#"{"topic":"kept"}"#.utf8))
+        let isBroken = Locked(false)
+        func gateway() throws -> Gateway {
+            let configuration = try SandboxedGateway.configuration(sandbox, directory)
+            return try Gateway(configuration, journal: .silent) {
+                decided,
+                _ throws(ConfigurationProblems) in
+                guard isBroken.withLock({ $0 }), !decided.isEmpty else {
+                    var read = configuration
+                    if !decided.isEmpty { read.destinations[0].labels.topic = "kept" }
+                    return read
+                }
+                throw ConfigurationProblems(
+                    problems: [.init(place: .decided, key: "topic", text: "is wrong")]
+                )
+            }
+        }
+        do {
+            let gateway = try gateway()
+            defer { gateway.stop(within: .zero) }
+            let answer = try gateway.admin.ask("PATCH", Self.path, #"{"topic":"kept"}"#)
+            #expect(answer.status == 200, "\(answer.text)")
+        }
+        isBroken.withLock { $0 = true }
+        let again = try gateway()
+        defer { again.stop(within: .zero) }
+        #expect(again.configuration.withLock { $0.destinations[0].labels.topic } == "")
+        let shown = try again.admin.ask("GET", Self.path)
+        #expect(shown.text.contains(#""decided_and_left_out":{"topic":"kept"}"#), "\(shown.text)")
+    }
+
+    @Test(
+        "A stored decision is shown, and whether it is in force",
+        arguments: [("5", "decided"), ("0", "decided_and_left_out")]
+    )
+    func shownDecision(value: String, member: String) throws {
+        do {
+            let gateway = try SandboxedGateway.gateway(sandbox, directory)
+            defer { gateway.stop(within: .zero) }
+            let earlier = Decision(
+                ["destination/default": Array(#"{"max_logstores":"\#(value)"}"#.utf8)],
+                AuditEntry(actor: "a", address: "b", action: "patch", subject: "default")
+            )
+            #expect(gateway.store.store(earlier) == nil)
+        }
+        let gateway = try SandboxedGateway.gateway(sandbox, directory)
+        defer { gateway.stop(within: .zero) }
+        let shown = try gateway.admin.ask("GET", Self.path)
+        let decision = #""\#(member)":{"max_logstores":"\#(value)"}"#
+        #expect(shown.text.contains(decision), "\(shown.text)")
     }
 }

@@ -26,13 +26,11 @@ import Testing
         #expect(answer.status == 200, "\(answer.text)")
     }
 
-    private func destination(_ trial: SandboxedGateway, _ query: String = "") throws -> [String:
-        Any]
+    private func destination(_ trial: SandboxedGateway, _ query: String = "") throws
+        -> [String: Any]
     {
-        let answer = try trial.admin("/admin/queue\(query)")
-        #expect(answer.status == 200, "\(answer.text)")
-        let document = try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any]
-        let destinations = document?["destinations"] as? [String: [String: Any]]
+        let document = try trial.object("/admin/queue\(query)")
+        let destinations = document["destinations"] as? [String: [String: Any]]
         return try #require(destinations?["default"])
     }
 
@@ -163,9 +161,8 @@ import Testing
     @Test("A peek shows the oldest waiting logs and takes none out")
     func peek() throws {
         let trial = try SandboxedGateway()
-        let token: KeyValuePairs = ["authorization": "Bearer \(SandboxedGateway.token)"]
         let path = "/admin/destinations/default/pause"
-        #expect(try trial.admin.post(path, [UInt8](), token).status == 200)
+        #expect(try trial.admin.ask("POST", path).status == 200)
         for number in 0..<5 {
             let log = #"{"n":"\#(number)"}"#
             #expect(try trial.devices.post("/logs/app", log.utf8).status == 200)

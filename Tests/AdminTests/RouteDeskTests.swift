@@ -1,7 +1,5 @@
 import Configuration
-import Crypto
 import Foundation
-import HTTP
 import Queue
 import Rendering
 import System
@@ -51,18 +49,7 @@ import Testing
         _ body: String,
         token: String = SandboxedGateway.token,
     ) throws -> TestAnswer {
-        try trial.admin.send(
-            "POST",
-            Self.path,
-            Array(body.utf8),
-            [
-                "authorization": "Bearer \(token)", "content-type": "application/json",
-            ]
-        )
-    }
-
-    private func document(_ answer: TestAnswer) throws -> [String: Any] {
-        try #require(try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any])
+        try trial.admin.ask("POST", Self.path, body, token: token)
     }
 
     @Test("The answer has filters, results and near misses, as JSON and as text")
@@ -70,7 +57,7 @@ import Testing
         let trial = try gateway()
         let answer = try ask(trial, #"{"tag":"pv.a","logs":[{"msg":"x@y.example"}]}"#)
         #expect(answer.status == 200, "\(answer.text)")
-        let document = try document(answer)
+        let document = try answer.object
         #expect(
             Set(document.keys) == ["tag", "filters", "results", "near_misses", "notes"]
         )
@@ -141,7 +128,7 @@ import Testing
             let text = try trial.admin(path).text
             #expect(!text.contains("canary"), "\(path)")
         }
-        let audit = try document(try trial.admin("/admin/audit"))
+        let audit = try trial.object("/admin/audit")
         #expect((audit["changes"] as? [Any])?.isEmpty == true)
     }
 

@@ -14,6 +14,10 @@ import Testing
 @testable import Operations
 
 @Suite(.timeLimit(.minutes(1))) struct TailDeskTests {
+    private let trial: SandboxedGateway
+
+    init() throws { trial = try SandboxedGateway() }
+
     private func open(
         _ trial: SandboxedGateway,
         _ query: String = "",
@@ -31,7 +35,6 @@ import Testing
 
     @Test("The tail shows accepted logs, and costs nothing without viewers")
     func follows() throws {
-        let trial = try SandboxedGateway()
         #expect(!trial.gateway.tail.isWatched)
         let tail = try open(trial)
         #expect(tail.receives("text/event-stream"))
@@ -50,7 +53,6 @@ import Testing
 
     @Test("The tail shows only logs that match the filter")
     func filters() throws {
-        let trial = try SandboxedGateway()
         let tail = try open(trial, "?logstore=wanted&field=level:error")
         #expect(tail.receives("as they are accepted"))
         try post(trial, "other", #"{"level":"error","n":"1"}"#)
@@ -61,7 +63,6 @@ import Testing
 
     @Test("The tail filters by tags, also with empty values, and shows them")
     func tags() throws {
-        let trial = try SandboxedGateway()
         let tail = try open(trial, "?tag=os:17&field=note:")
         #expect(tail.receives("as they are accepted"))
         func track(_ os: String, _ note: String, _ number: Int) throws {
@@ -82,7 +83,6 @@ import Testing
 
     @Test("A log that is larger than a stream's buffer is shown with its beginning, and not missed")
     func large() throws {
-        let trial = try SandboxedGateway()
         let tail = try open(trial)
         #expect(tail.receives("as they are accepted"))
         let filling = String(repeating: "x", count: 600_000)
@@ -95,7 +95,6 @@ import Testing
 
     @Test("A viewer with a rate gets so many logs, after the filter, and learns what was left out")
     func rate() throws {
-        let trial = try SandboxedGateway()
         let tail = try open(trial, "?rate=10&field=level:error")
         #expect(tail.receives("as they are accepted"))
         let error = #"{"level":"error"}"#
@@ -116,7 +115,6 @@ import Testing
 
     @Test("A tail ends when its token is removed")
     func takenToken() throws {
-        let trial = try SandboxedGateway()
         let tail = try open(trial)
         #expect(tail.receives("as they are accepted"))
         trial.gateway.tail.keep { _ in true }
@@ -131,7 +129,6 @@ import Testing
 
     @Test("A viewer that does not read delays no other, and the number of viewers is bounded")
     func slow() throws {
-        let trial = try SandboxedGateway()
         let sleeper = try open(trial)
         #expect(sleeper.receives("as they are accepted"))
         let filling = String(repeating: "x", count: 200_000)

@@ -72,9 +72,7 @@ package final class SandboxedGateway: Sendable {
     package var devices: TestClient { TestClient(address: gateway.deviceAddress) }
     package var admin: TestClient { TestClient(address: gateway.adminAddress) }
 
-    package func admin(_ path: String) throws -> TestAnswer {
-        try admin.get(path, ["authorization": "Bearer \(Self.token)"])
-    }
+    package func admin(_ path: String) throws -> TestAnswer { try admin.ask("GET", path) }
 
     /// Waits until the ledger counts so many logs as delivered.
     package func delivered(_ count: Int64, within limit: Duration = .seconds(20)) -> Bool {
@@ -82,7 +80,27 @@ package final class SandboxedGateway: Sendable {
     }
 }
 
+extension TestClient {
+    /// Sends a JSON text, or none, as who has a token of the admin API.
+    package func ask(
+        _ method: String,
+        _ path: String,
+        _ body: String = "",
+        token: String = SandboxedGateway.token,
+        ifMatch version: String? = nil
+    ) throws -> TestAnswer {
+        let (bearer, json) = ("Bearer \(token)", "application/json")
+        var fields: KeyValuePairs = ["authorization": bearer, "content-type": json]
+        if let version {
+            fields = ["authorization": bearer, "content-type": json, "if-match": version]
+        }
+        return try send(method, path, Array(body.utf8), fields)
+    }
+}
+
 extension Gateway {
+    package var admin: TestClient { TestClient(address: adminAddress) }
+
     /// A gateway whose reloads read the same configuration.
     package convenience init(
         _ configuration: GatewayConfiguration,

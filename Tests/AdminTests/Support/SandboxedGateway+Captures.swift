@@ -7,13 +7,17 @@ import TestSupport
 import Testing
 
 extension SandboxedGateway {
-    static var jsonHeaders: KeyValuePairs<String, String> {
-        ["authorization": "Bearer \(token)", "content-type": "application/json"]
+    static var json: KeyValuePairs<String, String> { ["content-type": "application/json"] }
+
+    /// A gateway with a capture, and its id.
+    static func capturing(_ body: String = "{}") throws -> (SandboxedGateway, id: String) {
+        let trial = try SandboxedGateway()
+        return (trial, try trial.startCapture(body))
     }
 
     /// Starts a capture, and returns its id.
     func startCapture(_ body: String = "{}") throws -> String {
-        let answer = try admin.post("/admin/captures", body.utf8, Self.jsonHeaders)
+        let answer = try admin.ask("POST", "/admin/captures", body)
         #expect(answer.status == 201, "\(answer.text)")
         let location = try #require(answer["location"])
         return String(location.split(separator: "/")[2])
@@ -44,8 +48,7 @@ extension SandboxedGateway {
     func object(_ path: String) throws -> [String: Any] {
         let answer = try admin(path)
         #expect(answer.status == 200, "\(answer.text)")
-        let value = try JSONSerialization.jsonObject(with: Data(answer.content))
-        return try #require(value as? [String: Any])
+        return try answer.object
     }
 }
 
@@ -56,6 +59,12 @@ func routingRules(_ text: String) throws -> RoutingRules {
 }
 
 extension TestAnswer {
+    var object: [String: Any] {
+        get throws {
+            try #require(JSONSerialization.jsonObject(with: Data(content)) as? [String: Any])
+        }
+    }
+
     /// The body without its chunks, if it came in some.
     var content: [UInt8] {
         guard self["transfer-encoding"] == "chunked" else { return body }
