@@ -81,7 +81,7 @@ import Testing
         #expect(writing.more(5))
         writing.stop()
         #expect(writing.problem.withLock { $0 } == nil)
-        let entries = try trial.entries(of: log).map { try CommitEntry($0.bytes) }
+        let entries = try log.entries().map { try CommitEntry($0.bytes) }
         #expect(
             entries.dropFirst().map { String(decoding: $0.body, as: UTF8.self) }
                 == (1...writing.count.now).map { "commit \($0)" }
@@ -115,10 +115,10 @@ import Testing
         func goOn(_ count: Int) throws {
             for _ in 0..<count {
                 value += 1
-                try trial.untilReached { () throws(CommitLogError) in
+                try untilReached { () throws(CommitLogError) in
                     try reached { () throws(CommitLogError) in try cluster.set("a", to: [value]) }
                 }
-                let found = try trial.untilReached { () throws(CommitLogError) in
+                let found = try untilReached { () throws(CommitLogError) in
                     try reached { () throws(CommitLogError) in try cluster.registers() }
                 }
                 #expect(found.mapValues(\.value) == ["a": [value]])
@@ -149,7 +149,7 @@ import Testing
         for round in 0..<6 as Range<UInt8> {
             func read(_ count: Int) throws {
                 for _ in 0..<count {
-                    let found = try trial.untilReached { () throws(CommitLogError) in
+                    let found = try untilReached { () throws(CommitLogError) in
                         try cluster.registers()
                     }
                     #expect(found.mapValues(\.value) == ["a": [round, 49]])
@@ -158,7 +158,7 @@ import Testing
             let replica = others[Int(round) % 2]
             replica.signal(SIGSTOP)
             for value in 0..<50 as Range<UInt8> {
-                try trial.untilReached { () throws(CommitLogError) in
+                try untilReached { () throws(CommitLogError) in
                     try cluster.set("a", to: [round, value])
                 }
             }

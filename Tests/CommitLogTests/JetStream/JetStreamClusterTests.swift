@@ -1,6 +1,5 @@
 import JSON
 import NATS
-import TestNATS
 import TestSupport
 import Testing
 
@@ -60,10 +59,10 @@ import Testing
             isSynced: true
         )
         let name = trial.settings.cluster
-        let before = try trial.untilReached { () throws(CommitLogError) in try cluster.check() }
+        let before = try untilReached { () throws(CommitLogError) in try cluster.check() }
         #expect(before.contains("the cluster \(name) has 0 shards"), "\(before)")
         #expect(before.hasSuffix("the stream SLUICE_\(name)_REG is made at the first start"))
-        try trial.untilReached { () throws(CommitLogError) in try cluster.open() }
+        try untilReached { () throws(CommitLogError) in try cluster.open() }
         let after = try cluster.check()
         #expect(after.hasSuffix("the cluster \(name) has 0 shards"), "\(after)")
         // The streams of the trial are gone.
@@ -108,7 +107,7 @@ import Testing
         let subjects = #""subjects":["sluice.\#(trial.settings.cluster).reg.>"]"#
         try make(#"\#(subjects),"discard":"old","max_msgs_per_subject":1"#)
         let cluster = try trial.cluster()
-        try trial.untilReached { () throws(CommitLogError) in try cluster.set("a", to: nil) }
+        try untilReached { () throws(CommitLogError) in try cluster.set("a", to: nil) }
         #expect(try cluster.registers() == [:])
         try make(#"\#(subjects),"discard":"old","max_msgs_per_subject":2"#)
         #expect { try trial.cluster() } throws: { error in

@@ -1,5 +1,4 @@
 import NATS
-import System
 import TestNATS
 import TestSupport
 import Testing
@@ -59,47 +58,8 @@ final class JetStreamTrial {
         try untilReached { () throws(CommitLogError) in try log.open(makes: true) }
         return log
     }
-
-    /// Tries again while the brokers elect their leaders.
-    func untilReached<Value>(_ body: () throws(CommitLogError) -> Value) throws -> Value {
-        var outcome: Result<Value, CommitLogError>?
-        _ = eventually(within: .seconds(40)) {
-            outcome = Result { () throws(CommitLogError) in try body() }
-            guard case .failure(let error) = outcome else { return true }
-            return error.kind != .unreachable
-        }
-        return try #require(outcome).get()
-    }
-
-    func entries(of log: JetStreamLog, from number: UInt64 = 1) throws -> [NumberedEntry] {
-        var entries: [NumberedEntry] = []
-        var next = number
-        while true {
-            let more = try untilReached { () throws(CommitLogError) in
-                try log.read(from: next, atMost: 4 << 20)
-            }
-            guard let last = more.last else { return entries }
-            entries += more
-            next = last.number + 1
-        }
-    }
 }
 
 /// Three brokers that sync before they confirm, for all tests that do not harm them. They end with
 /// the process.
-let sharedBrokers = SharedBrokers()
-
-final class SharedBrokers: @unchecked Sendable {
-    /// Under the lock. A broker is no value of one thread, but tests here use only its address.
-    private var brokers: Brokers?
-    private let lock = Locked(())
-
-    func get() throws -> Brokers {
-        try lock.withLock { _ in
-            if let brokers { return brokers }
-            let started = try Brokers(3)
-            brokers = started
-            return started
-        }
-    }
-}
+nonisolated(unsafe) let sharedBrokers = Result { try Brokers(3) }

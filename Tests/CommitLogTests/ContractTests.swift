@@ -141,3 +141,78 @@ import Testing
         #expect(try view.registers() == [:])
     }
 }
+
+/// What every engine's log does.
+@Suite(.timeLimit(.minutes(3))) struct LogContractTests {
+    @Test("Appends are in the log in order, and are found again", arguments: TestEngine.all)
+    func appends(_ engine: TestEngine) throws {
+        let cluster = TestCluster(engine)
+        let log = try cluster.view().made("a")
+        #expect(try log.read(from: 1, atMost: 4 << 20) == [])
+        #expect(log.append([[1]], after: 0, id: id(1)) == .appended(1))
+        #expect(log.append([[2], [], [4]], after: 1, id: id(2)) == .appended(4))
+        let entries = [[1], [2], [], [4]].enumerated().map { index, bytes in
+            NumberedEntry(number: UInt64(index) + 1, bytes: bytes)
+        }
+        for log in [log, try cluster.view().made("a")] {
+            #expect(try log.read(from: 1, atMost: 4 << 20) == entries)
+            #expect(try log.read(from: 1, atMost: 1) == [entries[0]])
+            // Brokers give one entry to who wants a byte, others what has no more than that.
+            let few = engine == .jetStream ? [entries[2]] : [entries[2], entries[3]]
+            #expect(try log.read(from: 3, atMost: 1) == few)
+            #expect(try log.read(from: 3, atMost: 4 << 20) == Array(entries[2...]))
+            #expect(try log.read(from: 5, atMost: 4 << 20) == [])
+            #expect(try log.read(from: 5, atMost: 1) == [])
+        }
+    }
+
+    @Test(
+        "An append behind a newer entry is refused, also among entries that were trimmed",
+        arguments: TestEngine.all
+    )
+    func fence(_ engine: TestEngine) throws {
+        let cluster = TestCluster(engine)
+        let (first, second) = (try cluster.view().made("a"), try cluster.view().made("a"))
+        #expect(first.append([[1]], after: 0, id: id(1)) == .appended(1))
+        #expect(second.append([[2]], after: 0, id: id(1, writer: 2)) == .fenced)
+        #expect(second.append([[2], [3]], after: 0, id: id(1, writer: 2)) == .fenced)
+        #expect(first.append([[4]], after: 5, id: id(2)) == .fenced)
+        #expect(second.append([[5]], after: 1, id: id(2, writer: 2)) == .appended(2))
+        #expect(first.append([[6], [7]], after: 1, id: id(2)) == .fenced)
+        #expect(try first.entries().map(\.bytes) == [[1], [5]])
+        #expect(second.append([[8], [9]], after: 2, id: id(3, writer: 2)) == .appended(4))
+        #expect(try second.trim(before: 4))
+        #expect(first.append([[6]], after: 1, id: id(2)) == .fenced)
+        #expect(try first.entries() == [NumberedEntry(number: 4, bytes: [9])])
+    }
+
+    @Test("Of rivals that append at the same moment, one is taken", arguments: TestEngine.all)
+    func rivals(_ engine: TestEngine) throws {
+        let cluster = TestCluster(engine)
+        let logs = try (0..<4).map { _ in try cluster.view().made("a") }
+        // Parts of several rivals may come to brokers one by one, so that none is taken.
+        let parts = engine == .jetStream ? 1 : 2
+        try raceRivals(logs, parts: parts)
+        #expect(try logs[0].entries().count == 30 * parts)
+    }
+
+    @Test("Large commits and many of them are read in pieces", arguments: TestEngine.all)
+    func sizes(_ engine: TestEngine) throws {
+        let log = try TestCluster(engine).view().made("a")
+        let part = [UInt8](repeating: 7, count: CommitWriter.partBytesMax + 48)
+        let parts = (0..<12).map { index in [UInt8(index)] + part }
+        let deadline = Moment.now + .seconds(20)
+        #expect(log.append(parts, after: 0, id: id(1), until: deadline) == .appended(12))
+        for number in 13...60 as ClosedRange<UInt64> {
+            #expect(log.append([[1]], after: number - 1, id: id(number)) == .appended(number))
+        }
+        let piece = try log.read(from: 1, atMost: 4 << 20)
+        #expect((engine == .jetStream ? 2...4 : 4...5).contains(piece.count))
+        let entries = try log.entries()
+        #expect(entries.map(\.number) == Array(1...60))
+        #expect(entries.prefix(12).map(\.bytes) == parts)
+        // Elsewhere in the log, while a reader is in the middle.
+        #expect(try log.read(from: 12, atMost: 4 << 20).first?.number == 12)
+        #expect(try log.read(from: 2, atMost: 4 << 20).first?.number == 2)
+    }
+}
