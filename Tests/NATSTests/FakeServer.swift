@@ -102,6 +102,18 @@ final class FakeServer {
         }
     }
 
+    /// Says something to each client, and adds to a list what that sends.
+    static func saying(
+        _ text: String,
+        _ received: SharedValue<[String]> = SharedValue([])
+    ) throws -> FakeServer {
+        try FakeServer { talk in
+            talk.send(text)
+            let text = talk.readAll()
+            received.change { $0.append(text) }
+        }
+    }
+
     deinit {
         shutdown(listener, CInt(SHUT_RDWR))
         current.withLock { if $0 >= 0 { shutdown($0, CInt(SHUT_RDWR)) } }

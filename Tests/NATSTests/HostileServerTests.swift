@@ -10,7 +10,9 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct HostileServerTests {
     let recorder = JournalRecorder()
 
-    func settings(_ servers: NATSServerAddress...) -> NATSSettings {
+    func settings(_ server: NATSServerAddress) -> NATSSettings { settings([server]) }
+
+    func settings(_ servers: [NATSServerAddress]) -> NATSSettings {
         var settings = NATSSettings(
             servers: servers,
             authentication: .user("gateway", password: Secret("pw-of-test")),
@@ -37,11 +39,11 @@ import Testing
         return error
     }
 
-    private static func greeting(_ bytes: String) throws -> FakeServer {
-        try FakeServer { talk in
-            talk.send(bytes)
-            _ = talk.readAll()
-        }
+    /// A client that is connected.
+    func client(_ settings: NATSSettings) throws -> NATSClient {
+        let client = try NATSClient(settings, journal: recorder.journal)
+        try client.waitUntilConnected(atMost: .seconds(20))
+        return client
     }
 
     @Test(
@@ -57,7 +59,7 @@ import Testing
         ]
     )
     func greeting(bytes: String, text: String) throws {
-        let server = try Self.greeting(bytes)
+        let server = try FakeServer.saying(bytes)
         let error = try failure(settings(server.address))
         #expect(error.kind == .disconnected)
         #expect(error.description.hasPrefix("\(server.address): "))
@@ -67,11 +69,7 @@ import Testing
     @Test("A server that is too old is refused, and gets no password")
     func version() throws {
         let received = SharedValue<[String]>([])
-        let server = try FakeServer { talk in
-            talk.send(FakeServer.info(version: "2.12.8"))
-            let text = talk.readAll()
-            received.change { $0.append(text) }
-        }
+        let server = try FakeServer.saying(FakeServer.info(version: "2.12.8"), received)
         var settings = settings(server.address)
         settings.minimumVersion = ServerVersion(2, 14, 0)
         #expect(
@@ -86,21 +84,21 @@ import Testing
 
     @Test("A server with a version that cannot be read is refused, and one without headers")
     func unusable() throws {
-        let odd = try Self.greeting(FakeServer.info(version: "main"))
+        let odd = try FakeServer.saying(FakeServer.info(version: "main"))
         var settings = settings(odd.address)
         settings.minimumVersion = ServerVersion(2, 14, 0)
         #expect(
             try failure(settings).description.hasSuffix("the server's version main cannot be read")
         )
-        let bare = try Self.greeting("INFO {\"version\":\"2.15.1\",\"max_payload\":9}\r\n")
+        let bare = try FakeServer.saying("INFO {\"version\":\"2.15.1\",\"max_payload\":9}\r\n")
         let error = try failure(self.settings(bare.address))
         #expect(error.kind == .refused && error.description.contains("no_header_support"))
     }
 
     @Test("Bytes between INFO and TLS are an attack")
     func injection() throws {
-        let greeting = FakeServer.info(#","tls_required":true"#) + "PONG\r\n"
-        let server = try Self.greeting(greeting)
+        let greeting = FakeServer.info(#","tls_required":true"#)
+        let server = try FakeServer.saying(greeting + "PONG\r\n")
         let error = try failure(settings(server.address))
         #expect(error.description.hasSuffix("the server sent more than INFO before TLS"))
     }
@@ -108,22 +106,12 @@ import Testing
     @Test("A tls:// address of a server without TLS gets no password")
     func withoutTLS() throws {
         let received = SharedValue<[String]>([])
-        let server = try FakeServer { talk in
-            talk.send(FakeServer.info())
-            let text = talk.readAll()
-            received.change { $0.append(text) }
-        }
-        let address = NATSServerAddress(
-            host: "127.0.0.1",
-            port: server.address.port,
-            wantsTLS: true
-        )
+        let server = try FakeServer.saying(FakeServer.info(), received)
+        let port = server.address.port
+        let address = NATSServerAddress(host: "127.0.0.1", port: port, wantsTLS: true)
         #expect(
             try failure(settings(address))
-                == NATSError(
-                    .refused,
-                    "\(address): the server has no TLS; configure its tls block"
-                )
+                == NATSError(.refused, "\(address): the server has no TLS; configure its tls block")
         )
         #expect(received.wait { !$0.isEmpty } && received.now.allSatisfy { $0.isEmpty })
     }
@@ -185,8 +173,7 @@ import Testing
             let bytes = Array(String(repeating: "PING\r\n", count: 10_000).utf8)
             while talk.send(bytes) {}
         }
-        let client = try NATSClient(settings(server.address), journal: recorder.journal)
-        try client.waitUntilConnected(atMost: .seconds(20))
+        let client = try client(settings(server.address))
         let began = Moment.now
         #expect(throws: NATSError(.timeout, "the server did not answer in time")) {
             try client.request("a", timeout: .milliseconds(300))
@@ -198,10 +185,8 @@ import Testing
     @Test("A server that ends each connection after the login is not asked without pause")
     func flapping() throws {
         let servers = try (0..<3).map { _ in try FakeServer { talk in _ = talk.logIn() } }
-        let client = try NATSClient(
-            settings(servers[0].address, servers[1].address, servers[2].address),
-            journal: recorder.journal
-        )
+        let addresses = servers.map(\.address)
+        let client = try NATSClient(settings(addresses), journal: recorder.journal)
         let total = { servers.reduce(0) { $0 + $1.connections.now } }
         let began = Moment.now
         #expect(eventually { total() >= 6 })
@@ -214,11 +199,9 @@ import Testing
     @Test("A server that stops answering is given up, although requests go on")
     func silence() throws {
         let server = try FakeServer { talk in
-            guard talk.logIn() else { return }
-            _ = talk.readAll()
+            if talk.logIn() { _ = talk.readAll() }
         }
-        let client = try NATSClient(settings(server.address), journal: recorder.journal)
-        try client.waitUntilConnected(atMost: .seconds(20))
+        let client = try client(settings(server.address))
         let began = Moment.now
         let inbox = try client.inbox()
         // The socket takes all of them.
@@ -235,19 +218,16 @@ import Testing
 
     @Test("A wrong server among three is passed over")
     func oneWrong() throws {
-        let wrong = try Self.greeting(FakeServer.info(version: "2.9.10"))
+        let wrong = try FakeServer.saying(FakeServer.info(version: "2.9.10"))
         let closed = try FakeServer { _ in }
         let right = try FakeServer { talk in
-            guard talk.logIn() else { return }
-            _ = talk.readAll()
+            if talk.logIn() { _ = talk.readAll() }
         }
-        var settings = settings(wrong.address, closed.address, right.address)
+        var settings = settings([wrong, closed, right].map(\.address))
         settings.minimumVersion = ServerVersion(2, 14, 0)
         // Servers are asked in a random order.
         for _ in 0..<8 {
-            let client = try NATSClient(settings, journal: recorder.journal)
-            try client.waitUntilConnected(atMost: .seconds(20))
-            client.close()
+            try client(settings).close()
         }
     }
 
@@ -260,10 +240,8 @@ import Testing
                 talk.send("-ERR 'Authorization Violation'\r\n")
             }
         }
-        let client = try NATSClient(
-            settings(servers[0].address, servers[1].address, servers[2].address),
-            journal: recorder.journal
-        )
+        let addresses = servers.map(\.address)
+        let client = try NATSClient(settings(addresses), journal: recorder.journal)
         let error = #expect(throws: NATSError.self) {
             try client.waitUntilConnected(atMost: .seconds(20))
         }
@@ -289,8 +267,7 @@ import Testing
             // Until all of them have come.
             _ = talk.read(until: "PUB c ")
         }
-        let client = try NATSClient(settings(server.address), journal: recorder.journal)
-        try client.waitUntilConnected(atMost: .seconds(20))
+        let client = try client(settings(server.address))
         let inboxes = try (0..<3).map { _ in try client.inbox() }
         for (inbox, subject) in zip(inboxes, ["a", "b", "c"]) {
             try client.send(OutgoingMessage(to: subject, reply: inbox.subject), from: inbox)
@@ -331,11 +308,9 @@ import Testing
     @Test("Too many requests are refused, and the place of one that ended is free")
     func inboxes() throws {
         let server = try FakeServer { talk in
-            guard talk.logIn() else { return }
-            _ = talk.readAll()
+            if talk.logIn() { _ = talk.readAll() }
         }
-        let client = try NATSClient(settings(server.address), journal: recorder.journal)
-        try client.waitUntilConnected(atMost: .seconds(20))
+        let client = try client(settings(server.address))
         var inboxes = try (0..<1000).map { _ in try client.inbox() }
         #expect(throws: NATSError(.disconnected, "more than 1000 requests wait for answers")) {
             try client.inbox(subscribes: true)
@@ -355,8 +330,7 @@ import Testing
             talk.send("MSG \(words[6]) 1 0\r\n\r\n")
             _ = talk.readAll()
         }
-        let client = try NATSClient(settings(server.address), journal: recorder.journal)
-        try client.waitUntilConnected(atMost: .seconds(20))
+        let client = try client(settings(server.address))
         let (inbox, other) = (try client.inbox(), try client.inbox())
         try client.send(OutgoingMessage(to: "a", reply: inbox.subject), from: inbox)
         let message = OutgoingMessage(to: "b", reply: other.subject, body: Array("last".utf8))
@@ -385,8 +359,7 @@ import Testing
         }
         var settings = settings(server.address)
         settings.silenceMax = .seconds(20)
-        let client = try NATSClient(settings, journal: recorder.journal)
-        try client.waitUntilConnected(atMost: .seconds(20))
+        let client = try client(settings)
         let (wrong, other) = (try client.inbox(), try client.inbox())
         try client.send(OutgoingMessage(to: "wrong", reply: wrong.subject), from: wrong)
         try client.send(OutgoingMessage(to: "other", reply: other.subject), from: other)

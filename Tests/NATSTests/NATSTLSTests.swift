@@ -1,6 +1,5 @@
 import NATS
 import Net
-import System
 import TestNATS
 import TestSupport
 import Testing
@@ -14,19 +13,15 @@ import Testing
     private static let trusted = OutboundTLS(authorities: files.certificate("authority"))
 
     private func start(_ certificate: String = "server", _ lines: String = "") throws -> Broker {
-        var options = Broker.Options()
-        options.hasJetStream = false
-        options.lines = """
+        let tls = """
             tls {
                 cert_file: "\(Self.files.certificate(certificate))"
                 key_file: "\(Self.files.key(certificate))"
                 \(lines)
             }
             """
-        let broker = Broker(options)
+        let broker = try Broker.started(tls)
         self.broker = broker
-        try broker.start()
-        try #require(broker.waitUntilReady(), "\(broker.log)")
         return broker
     }
 
@@ -117,12 +112,8 @@ import Testing
 
     @Test("A tls:// address of a server without TLS is refused before the login")
     func withoutTLS() throws {
-        var options = Broker.Options()
-        options.hasJetStream = false
-        let broker = Broker(options)
+        let broker = try Broker.started()
         self.broker = broker
-        try broker.start()
-        try #require(broker.waitUntilReady())
         let text = "the server has no TLS; configure its tls block"
         let address = NATSServerAddress(host: "127.0.0.1", port: broker.port, wantsTLS: true)
         #expect(try failure(address, nil) == NATSError(.refused, "\(address): \(text)"))
@@ -133,16 +124,14 @@ import Testing
 
     @Test("A server that also takes clients without TLS is used with it on demand")
     func optional() throws {
-        var options = Broker.Options()
-        options.hasJetStream = false
-        options.lines = """
-            allow_non_tls: true
-            tls { cert_file: "\(Self.files.certificate("server"))", key_file: "\(Self.files.key("server"))" }
+        let files = Self.files.files("server")
+        let broker = try Broker.started(
             """
-        let broker = Broker(options)
+            allow_non_tls: true
+            tls { cert_file: "\(files.chainFile)", key_file: "\(files.keyFile)" }
+            """
+        )
         self.broker = broker
-        try broker.start()
-        try #require(broker.waitUntilReady())
         #expect(try failure(broker.address, nil) == nil)
         #expect(try failure(broker.address, Self.trusted) == nil)
     }
@@ -150,10 +139,7 @@ import Testing
     @Test("Servers that someone on the wire names before the handshake are not asked")
     func forgedServers() throws {
         let broker = try start()
-        let forged = try FakeServer { talk in
-            talk.send(FakeServer.info())
-            _ = talk.readAll()
-        }
+        let forged = try FakeServer.saying(FakeServer.info())
         let info = FakeServer.info(
             #","tls_required":true,"connect_urls":["127.0.0.1:\#(forged.address.port)"]"#
         )

@@ -2,6 +2,7 @@ import Glibc
 package import NATS
 import System
 import TestSupport
+import Testing
 
 /// A real NATS server with its own directory. It ends with this value, or with the test's process.
 package final class Broker {
@@ -99,6 +100,20 @@ package final class Broker {
         process = try LeashedProgram([
             "\(Self.programs)/nats-server", "-c", file, "-l", "\(directory.path)/log",
         ])
+    }
+
+    /// One that accepts connections.
+    package static func started(
+        _ lines: String = "",
+        hasJetStream: Bool = false
+    ) throws -> Broker {
+        var options = Options()
+        options.lines = lines
+        options.hasJetStream = hasJetStream
+        let broker = Broker(options)
+        try broker.start()
+        try #require(broker.waitUntilReady(), "\(broker.log)")
+        return broker
     }
 
     /// Waits until it accepts connections.
