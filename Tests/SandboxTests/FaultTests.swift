@@ -1,4 +1,5 @@
 import HTTP
+import JSON
 import System
 import TestSupport
 import Testing
@@ -6,14 +7,17 @@ import Testing
 @testable import Sandbox
 
 @Suite struct FaultTests {
+    private let sandbox: Sandbox
+
+    init() throws { sandbox = try Sandbox.forTests() }
+
     private func fault(_ json: String) throws -> (Sandbox, () throws -> Response) {
-        let sandbox = try Sandbox.forTests()
         #expect(try sandbox.control("POST", "/faults", json).status == 200)
         return (sandbox, { try sandbox.put(TestWrite()) })
     }
 
     private func stored(_ sandbox: Sandbox) throws -> Int? {
-        try sandbox.control("GET", "/stats").json?["stored"]?["requests"]?.integer
+        try sandbox.control("GET", "/stats").json?["stored"]?["requests"]?.wholeNumber
     }
 
     @Test
@@ -40,7 +44,6 @@ import Testing
 
     @Test(arguments: [#""reset":true"#, #""latency_ms":5"#, #""hold":true"#])
     func `Only an answer that is another one can ask for that`(members: String) throws {
-        let sandbox = try Sandbox.forTests()
         let json = "{\(members),\"retry_after_s\":7}"
         #expect(try sandbox.control("POST", "/faults", json).status == 400)
     }
@@ -89,7 +92,6 @@ import Testing
         ]
     )
     func `Numbers beyond their bounds are refused`(path: String, body: String) throws {
-        let sandbox = try Sandbox.forTests()
         #expect(try sandbox.control("POST", path, body).status == 400)
     }
 
@@ -103,7 +105,6 @@ import Testing
         ]
     )
     func `Numbers of limits and keys at their bounds work`(path: String, body: String) throws {
-        let sandbox = try Sandbox.forTests()
         #expect(try sandbox.control("POST", path, body).status == 200)
         _ = try sandbox.put(TestWrite())
         _ = try sandbox.put(TestWrite())
@@ -115,7 +116,9 @@ import Testing
         let (sandbox, put) = try fault(#"{"status":500,"fraction":0.25}"#)
         let hits = try (0..<400).reduce(0) { count, _ in count + (try put().status == 500 ? 1 : 0) }
         #expect((60...140).contains(hits))
-        #expect(try sandbox.control("GET", "/faults").json?["faults"]?[0]?["hits"]?.integer == hits)
+        #expect(
+            try sandbox.control("GET", "/faults").json?["faults"]?[0]?["hits"]?.wholeNumber == hits
+        )
     }
 
     @Test
@@ -144,7 +147,7 @@ import Testing
         let response = try put()
         #expect(response.errorCode == "RequestTimeExpired")
         #expect(response.field("x-log-time") == "1736847000")
-        let message = try #require(response.json?["errorMessage"]?.string)
+        let message = try #require(response.json?["errorMessage"]?.text)
         #expect(message.contains("Tue, 14 Jan 2025 08:30:00 GMT"))
         #expect(message.contains("Tue, 14 Jan 2025 09:30:00 GMT"))
     }
@@ -204,11 +207,10 @@ import Testing
         ]
     )
     func senseless(_ json: String, _ reason: String) throws {
-        let sandbox = try Sandbox.forTests()
         let response = try sandbox.control("POST", "/faults", json)
         #expect(response.status == 400)
         #expect(
-            response.json?["errorMessage"]?.string?.contains(reason) == true,
+            response.json?["errorMessage"]?.text?.contains(reason) == true,
             "\(response.text)"
         )
         #expect(try sandbox.control("GET", "/faults").text == "{\"faults\":[]}\n")
@@ -241,5 +243,49 @@ import Testing
         #expect(try post("/limits", #"{"logstore":"a2","requests_per_second":1}"#) == 400)
         #expect(try post("/keys", #"{"access_key_id":"a","access_key_secret":"b"}"#) == 200)
         #expect(try post("/keys", #"{"access_key_id":"c","access_key_secret":"b"}"#) == 400)
+    }
+}
+
+@Suite struct PoisonTests {
+    private static let poison = #"{"key":"bad","code":"InvalidKey","message":"no"}"#
+
+    private func write(_ key: String) -> TestWrite {
+        var write = TestWrite()
+        write.raw =
+            TestGroup(logs: [
+                .init(fields: [("fine", "1")]), .init(fields: [(key, "1")]),
+            ]).bytes
+        return write
+    }
+
+    @Test("One log with a poisoned field makes SLS refuse its whole request")
+    func refuses() throws {
+        let sandbox = try Sandbox.forTests()
+        #expect(try sandbox.control("POST", "/poisons", Self.poison).status == 200)
+        let refused = try sandbox.put(write("bad"))
+        #expect(refused.status == 400)
+        #expect(refused.errorCode == "InvalidKey")
+        #expect(try sandbox.put(write("good")).status == 200)
+        let stats = try sandbox.control("GET", "/stats").json
+        #expect(stats?["stored"]?["logs"]?.wholeNumber == 2)
+    }
+
+    @Test("Poisons are listed and removed")
+    func lists() throws {
+        let sandbox = try Sandbox.forTests()
+        #expect(try sandbox.control("POST", "/poisons", #"{"key":"a"}"#).status == 200)
+        let text = try sandbox.control("GET", "/poisons").text
+        #expect(text.contains(#""key":"a","status":400,"code":"PostBodyInvalid""#), "\(text)")
+        #expect(try sandbox.control("DELETE", "/poisons").text == "{\"poisons\":[]}\n")
+        #expect(try sandbox.put(write("a")).status == 200)
+    }
+
+    @Test(
+        "What cannot be a poison is refused",
+        arguments: ["{}", #"{"key":"a","code":"Unheard"}"#, #"{"key":"a","status":500}"#]
+    )
+    func malformed(body: String) throws {
+        let sandbox = try Sandbox.forTests()
+        #expect(try sandbox.control("POST", "/poisons", body).status == 400)
     }
 }

@@ -9,6 +9,10 @@ import Testing
 @testable import Sandbox
 
 @Suite struct LogArchiveTests {
+    private let sandbox: Sandbox
+
+    init() throws { sandbox = try Sandbox.forTests() }
+
     private func fill(_ sandbox: Sandbox, _ packs: Range<Int>, logs: Int = 10) throws {
         for pack in packs {
             var write = TestWrite()
@@ -22,7 +26,7 @@ import Testing
 
     private func numbers(_ response: Response) -> [Int] {
         response.text.split(separator: "\n").compactMap { line in
-            (try? JSONValue(parsing: Array(line.utf8)))?["n"]?.string
+            (try? JSONValue(parsing: Array(line.utf8)))?["n"]?.text
                 .flatMap {
                     Int($0)
                 }
@@ -45,10 +49,10 @@ import Testing
         try fill(sandbox, 0..<6)
         #expect(numbers(try sandbox.control("GET", "/logs")) == Array(30..<60))
         let stats = try #require(try sandbox.control("GET", "/stats").json)
-        #expect(stats["kept"]?["logs"]?.integer == 30)
-        #expect(stats["stored"]?["logs"]?.integer == 60)
-        #expect(stats["dropped"]?["logs"]?.integer == 30)
-        #expect(stats["dropped"]?["requests"]?.integer == 3)
+        #expect(stats["kept"]?["logs"]?.wholeNumber == 30)
+        #expect(stats["stored"]?["logs"]?.wholeNumber == 60)
+        #expect(stats["dropped"]?["logs"]?.wholeNumber == 30)
+        #expect(stats["dropped"]?["requests"]?.wholeNumber == 3)
         #expect(try sandbox.control("GET", "/").text.contains("30 of the oldest were dropped"))
         #expect(lines.withLock { $0.filter { $0.contains("dropping oldest") }.count } == 1)
     }
@@ -58,10 +62,10 @@ import Testing
         let sandbox = try Sandbox.forTests { $0.capacity.storedBytesMax = 4096 }
         try fill(sandbox, 0..<50)
         let kept = try #require(try sandbox.control("GET", "/stats").json?["kept"])
-        #expect(try #require(kept["bytes"]?.integer) <= 4096)
+        #expect(try #require(kept["bytes"]?.wholeNumber) <= 4096)
         let found = numbers(try sandbox.control("GET", "/logs"))
         #expect(found.last == 499)
-        #expect(found.count == kept["logs"]?.integer)
+        #expect(found.count == kept["logs"]?.wholeNumber)
     }
 
     @Test
@@ -73,7 +77,6 @@ import Testing
 
     @Test
     func `Reading goes on behind the cursor`() throws {
-        let sandbox = try Sandbox.forTests()
         try fill(sandbox, 0..<3)
         var found: [Int] = []
         var cursor = "0"
@@ -113,7 +116,6 @@ import Testing
 
     @Test
     func `Clearing forgets the logs and not the place in the stream`() throws {
-        let sandbox = try Sandbox.forTests()
         try fill(sandbox, 0..<1)
         #expect(try sandbox.control("DELETE", "/logs").text == "{\"cleared\":10}\n")
         #expect(try sandbox.control("GET", "/logs").body.isEmpty)
@@ -124,7 +126,6 @@ import Testing
 
     @Test
     func `Logs are found by place and by what they contain`() throws {
-        let sandbox = try Sandbox.forTests()
         var write = TestWrite()
         write.raw =
             TestGroup(
@@ -162,7 +163,6 @@ import Testing
         ]
     )
     func `Numbers at their bounds are only numbers`(query: String) throws {
-        let sandbox = try Sandbox.forTests()
         #expect(try sandbox.put(TestWrite()).status == 200)
         let isBeyond = query.contains("\(Int.max / 1000)")
         let logs = try sandbox.control("GET", "/logs", query: query)
@@ -180,13 +180,11 @@ import Testing
         ]
     )
     func misspelt(_ query: String) throws {
-        let sandbox = try Sandbox.forTests()
         #expect(try sandbox.control("GET", "/logs", query: query).status == 400)
     }
 
     @Test
     func `Details tell what SLS would not`() throws {
-        let sandbox = try Sandbox.forTests()
         let id = try #require(try sandbox.put(TestWrite()).field("x-log-requestid"))
         #expect(
             try sandbox.control("GET", "/logs", query: "details=1").text == """
@@ -211,7 +209,7 @@ import Testing
         }
         let sandbox = try Sandbox.forTests { $0.storage = path }
         #expect(try sandbox.put(write).errorCode == "InvalidSequenceId")
-        #expect(try sandbox.control("GET", "/stats").json?["kept"]?["logs"]?.integer == 1)
+        #expect(try sandbox.control("GET", "/stats").json?["kept"]?["logs"]?.wholeNumber == 1)
         write.query = "key=8a000000000000000000000000000000&seqid=6"
         #expect(try sandbox.put(write).status == 200)
         let second = try sandbox.control("GET", "/logs", query: "after=1&details=1")

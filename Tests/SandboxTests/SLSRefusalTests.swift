@@ -1,5 +1,6 @@
 import Crypto
 import HTTP
+import JSON
 import Logs
 import SLS
 import System
@@ -194,8 +195,8 @@ import Testing
         #expect(id.utf8.count == 24 && id.allSatisfy { $0.isHexDigit && !$0.isLowercase })
         #expect(try sandbox.control("GET", "/logs").body.isEmpty)
         let stats = try #require(try sandbox.control("GET", "/stats").json)
-        #expect(stats["errors"]?[wrong.code]?.integer == 1)
-        #expect(stats["stored"]?["requests"]?.integer == 0)
+        #expect(stats["errors"]?[wrong.code]?.wholeNumber == 1)
+        #expect(stats["stored"]?["requests"]?.wholeNumber == 0)
     }
 
     @Test
@@ -218,7 +219,7 @@ import Testing
         let refused = try sandbox.put(write)
         #expect(refused.status == 401)
         #expect(refused.errorCode == "Unauthorized")
-        #expect(refused.json?["errorMessage"]?.string?.contains("has expired") == true)
+        #expect(refused.json?["errorMessage"]?.text?.contains("has expired") == true)
     }
 
     @Test(

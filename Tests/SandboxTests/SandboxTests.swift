@@ -1,5 +1,6 @@
 import Crypto
 import HTTP
+import JSON
 import Logs
 import SLS
 import System
@@ -9,13 +10,16 @@ import Testing
 @testable import Sandbox
 
 @Suite struct SandboxTests {
+    private let sandbox: Sandbox
+
+    init() throws { sandbox = try Sandbox.forTests() }
+
     @Test(
         "A right write is stored and shown as SLS shows it",
         arguments: [nil, ContentCoding.lz4, .deflate, .zstd],
         [TestWrite.Version.v1, .v4]
     )
     func stored(_ coding: ContentCoding?, _ version: TestWrite.Version) throws {
-        let sandbox = try Sandbox.forTests()
         var write = TestWrite()
         write.version = version
         write.raw = Vectors.raw
@@ -49,7 +53,6 @@ import Testing
         ]
     )
     func sender(_ method: SigningMethod, _ endpoint: String) throws {
-        let sandbox = try Sandbox.forTests()
         let put = PutLogsRequest(
             endpoint: try Endpoint(parsing: endpoint),
             project: "demo-project",
@@ -80,7 +83,6 @@ import Testing
 
     @Test
     func `A sequence id is stored once on its lane`() throws {
-        let sandbox = try Sandbox.forTests()
         var write = TestWrite()
         write.path = "/logstores/app-log/shards/route"
         func put(_ key: String, _ sequence: UInt64) throws -> String? {
@@ -100,24 +102,22 @@ import Testing
 
     @Test
     func `A pack id that came before is counted as a duplicate`() throws {
-        let sandbox = try Sandbox.forTests()
         var write = TestWrite()
         write.raw = Vectors.raw
         for _ in 0..<3 { #expect(try sandbox.put(write).status == 200) }
         write.path = "/logstores/other-log"
         #expect(try sandbox.put(write).status == 200)
         let stats = try #require(try sandbox.control("GET", "/stats").json)
-        #expect(stats["stored"]?["logs"]?.integer == 8)
-        #expect(stats["duplicates"]?["requests"]?.integer == 2)
-        #expect(stats["duplicates"]?["logs"]?.integer == 4)
-        #expect(stats["logstores"]?[0]?["logstore"]?.string == "app-log")
-        #expect(stats["logstores"]?[0]?["logs"]?.integer == 6)
-        #expect(stats["answers"]?["200"]?.integer == 4)
+        #expect(stats["stored"]?["logs"]?.wholeNumber == 8)
+        #expect(stats["duplicates"]?["requests"]?.wholeNumber == 2)
+        #expect(stats["duplicates"]?["logs"]?.wholeNumber == 4)
+        #expect(stats["logstores"]?[0]?["logstore"]?.text == "app-log")
+        #expect(stats["logstores"]?[0]?["logs"]?.wholeNumber == 6)
+        #expect(stats["answers"]?["200"]?.wholeNumber == 4)
     }
 
     @Test
     func `Unsigned JSON is stored with the time of its arrival`() throws {
-        let sandbox = try Sandbox.forTests()
         let body = #"""
             {"__topic__":"app","__source__":"web","__tags__":{"env":"prod"},
              "__logs__":[{"level":"info","msg":"a \"b\"","__time__":"12"},{"x":"\u00e9"}]}
@@ -147,7 +147,6 @@ import Testing
         ]
     )
     func wrongTrack(_ body: String) throws {
-        let sandbox = try Sandbox.forTests()
         let request = try ReceivedRequest(
             method: "POST",
             path: "/logstores/app-log/track",
@@ -161,7 +160,6 @@ import Testing
 
     @Test
     func `A signed question proves a key without writing`() throws {
-        let sandbox = try Sandbox.forTests()
         var question = TestWrite()
         question.method = "GET"
         question.path = "/logstores"
@@ -170,7 +168,7 @@ import Testing
         #expect(list.status == 200)
         #expect(list.text == #"{"count":0,"total":0,"logstores":[]}"#)
         question.path = "/logstores/app-log"
-        #expect(try sandbox.put(question).json?["logstoreName"]?.string == "app-log")
+        #expect(try sandbox.put(question).json?["logstoreName"]?.text == "app-log")
         question.credential = Credential(accessKeyID: "testkeyid", secret: Secret("wrong"))
         #expect(try sandbox.put(question).errorCode == "SignatureNotMatch")
     }
@@ -210,7 +208,7 @@ import Testing
         let refused = try sandbox.put(write)
         #expect(refused.status == 403)
         #expect(refused.errorCode == "WriteQuotaExceed")
-        #expect(refused.json?["errorMessage"]?.string == "Project write quota exceed: inflow")
+        #expect(refused.json?["errorMessage"]?.text == "Project write quota exceed: inflow")
     }
 
     @Test
@@ -229,7 +227,6 @@ import Testing
 
     @Test
     func `Keys come and go, and are never shown`() throws {
-        let sandbox = try Sandbox.forTests()
         var write = TestWrite()
         write.credential = Credential(accessKeyID: "new", secret: Secret("hush-hush"))
         #expect(try sandbox.put(write).status == 401)

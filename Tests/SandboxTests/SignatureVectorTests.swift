@@ -7,6 +7,8 @@ import Testing
 
 /// The vectors that the official SDKs produced, replayed against the verifier.
 @Suite struct SignatureVectorTests {
+    typealias Fields = [(name: String, value: String)]
+
     static let noonText = "Tue, 14 Jan 2025 08:30:00 GMT"
     static let route = "key=8a000000000000000000000000000000&seqid=7"
 
@@ -16,95 +18,83 @@ import Testing
         var path = "/logstores/app-log/shards/lb"
         var query: String?
         var body: [UInt8] = []
-        let fields: [(name: String, value: String)]
+        let fields: Fields
     }
 
-    static func v1(
+    /// A request that is signed as its name says.
+    static func signed(
         _ name: String,
         _ signature: String,
         method: String = "POST",
         path: String = "/logstores/app-log/shards/lb",
         query: String? = nil,
         body: [UInt8],
-        more: [(name: String, value: String)] = [],
+        more: Fields = [],
         id: String = "testkeyid"
     ) -> Vector {
-        var fields: [(name: String, value: String)] = [
+        let signed = name.hasPrefix("V1") ? v1(signature, body, id) : v4(signature, body, id)
+        return Vector(
+            testDescription: name,
+            method: method,
+            path: path,
+            query: query,
+            body: body,
+            fields: signed + more
+        )
+    }
+
+    private static func v1(
+        _ signature: String,
+        _ body: [UInt8],
+        _ id: String
+    ) -> Fields {
+        let fields: Fields = [
             ("Date", noonText), ("x-log-apiversion", "0.6.0"),
             ("X-Log-BodyRawSize", body.isEmpty ? "0" : "132"),
             ("x-log-signaturemethod", "hmac-sha1"), ("User-Agent", "test"),
             ("Authorization", "LOG \(id):\(signature)"),
         ]
-        if !body.isEmpty {
-            fields += [
-                ("Content-Type", "application/x-protobuf"),
-                ("Content-MD5", hex(Digest.md5(body), upper: true)),
-            ]
-        }
-        return Vector(
-            testDescription: name,
-            method: method,
-            path: path,
-            query: query,
-            body: body,
-            fields: fields + more
-        )
+        guard !body.isEmpty else { return fields }
+        let digest = hex(Digest.md5(body), upper: true)
+        return fields + [("Content-Type", "application/x-protobuf"), ("Content-MD5", digest)]
     }
 
-    static func v4(
-        _ name: String,
+    private static func v4(
         _ signature: String,
-        method: String = "POST",
-        path: String = "/logstores/app-log/shards/lb",
-        query: String? = nil,
-        body: [UInt8],
-        more: [(name: String, value: String)] = [],
-        id: String = "testkeyid"
-    ) -> Vector {
-        var fields: [(name: String, value: String)] = [
+        _ body: [UInt8],
+        _ id: String
+    ) -> Fields {
+        let scope = "\(id)/20250114/cn-hangzhou/sls/aliyun_v4_request"
+        let fields: Fields = [
             ("Host", "demo-project.cn-hangzhou.log.aliyuncs.com"),
             ("x-log-apiversion", "0.6.0"), ("x-log-bodyrawsize", body.isEmpty ? "0" : "132"),
             ("x-log-content-sha256", hex(Digest.sha256(body))), ("x-log-date", "20250114T083000Z"),
-            (
-                "Authorization",
-                "SLS4-HMAC-SHA256 Credential=\(id)/20250114/cn-hangzhou/sls/aliyun_v4_request,"
-                    + "Signature=\(signature)"
-            ),
+            ("Authorization", "SLS4-HMAC-SHA256 Credential=\(scope),Signature=\(signature)"),
         ]
-        if !body.isEmpty { fields.append(("Content-Type", "application/x-protobuf")) }
-        return Vector(
-            testDescription: name,
-            method: method,
-            path: path,
-            query: query,
-            body: body,
-            fields: fields + more
-        )
+        return body.isEmpty ? fields : fields + [("Content-Type", "application/x-protobuf")]
     }
 
-    static let token: [(name: String, value: String)] = [
-        ("x-acs-security-token", "test/sts+token==")
-    ]
-    static let lz4: [(name: String, value: String)] = [("x-log-compresstype", "lz4")]
+    static let token: Fields = [("x-acs-security-token", "test/sts+token==")]
+    static let lz4: Fields = [("x-log-compresstype", "lz4")]
     static let list = "logstoreName=a%20b%2Fc~%2A%2B&offset=0&size=100"
 
     static let vectors = [
-        v1("V1-A", "2yTgKhHWhsbXcqM6GdKecUkWKZc=", body: Vectors.lz4, more: lz4),
-        v1(
+        signed("V1-A", "2yTgKhHWhsbXcqM6GdKecUkWKZc=", body: Vectors.lz4, more: lz4),
+        signed(
             "V1-B",
             "yRcESafkhWd2iPNc1hECix+/mBA=",
             path: "/logstores/app-log/shards/route",
             query: route,
             body: Vectors.raw
         ),
-        v1(
+        signed(
             "V1-STS",
             "sDPGtvdEE3V2QFShkhMBZ+kq0RY=",
             body: Vectors.lz4,
             more: lz4 + token,
             id: "STS.testkeyid"
         ),
-        v1(
+        signed(
             "V1-GET",
             "yn+yOiBCjtsRjlQaTlE+UQwNVoI=",
             method: "GET",
@@ -112,7 +102,7 @@ import Testing
             query: list,
             body: []
         ),
-        v1(
+        signed(
             "V1-GET as forms encode",
             "yn+yOiBCjtsRjlQaTlE+UQwNVoI=",
             method: "GET",
@@ -120,27 +110,27 @@ import Testing
             query: "size=100&offset=0&logstoreName=a+b%2fc~%2A%2b",
             body: []
         ),
-        v4(
+        signed(
             "V4-A",
             "c13326b57302998958d48a8bf8beae586128c540f14f508b9881b55184bb3ccb",
             body: Vectors.lz4,
             more: lz4
         ),
-        v4(
+        signed(
             "V4-B",
             "f30bdf246ff7ecf4d35db22876f1fc931edaf16473506435ae4ee951820a6db0",
             path: "/logstores/app-log/shards/route",
             query: route,
             body: Vectors.raw
         ),
-        v4(
+        signed(
             "V4-STS",
             "ee34efa8e0c9eeb920d14ec7225f78e968d84f7e1fa7a28d7e6a74345f5d2db9",
             body: Vectors.lz4,
             more: lz4 + token,
             id: "STS.testkeyid"
         ),
-        v4(
+        signed(
             "V4-GET",
             "e9bf5f84ba73fb24105fe12f82e09d47b03f3b33c663745b16a4eeaf10bcbc5f",
             method: "GET",
@@ -148,7 +138,7 @@ import Testing
             query: list + "&type",
             body: []
         ),
-        v4(
+        signed(
             "V4-GET with an empty value",
             "e9bf5f84ba73fb24105fe12f82e09d47b03f3b33c663745b16a4eeaf10bcbc5f",
             method: "GET",
@@ -212,7 +202,7 @@ import Testing
         _ type: String?,
         _ signature: String
     ) throws {
-        var fields: [(name: String, value: String)] = [
+        var fields: Fields = [
             ("Date", "Mon, 3 Jan 2010 08:33:47 GMT"), ("x-log-apiversion", "0.6.0"),
             ("x-log-signaturemethod", "hmac-sha1"), ("x-log-bodyrawsize", size),
         ]
@@ -267,7 +257,7 @@ import Testing
     )
     func published(_ vector: Published) throws {
         let digest = hex(Digest.sha256(Array(vector.body.utf8)))
-        var fields: [(name: String, value: String)] = [
+        var fields: Fields = [
             ("x-log-date", "20220808T032330Z"), ("x-log-content-sha256", digest),
         ]
         if vector.hasDefaults { fields += Self.publishedFields }

@@ -10,6 +10,10 @@ import Testing
 @Suite struct TamperTests {
     static let versions = [TestWrite.Version.v1, .v4]
 
+    private let sandbox: Sandbox
+
+    init() throws { sandbox = try Sandbox.forTests() }
+
     private func write(_ version: TestWrite.Version) -> TestWrite {
         var write = TestWrite()
         write.version = version
@@ -43,7 +47,6 @@ import Testing
 
     @Test("Any wrong letter of the signature is noticed", arguments: versions)
     func signature(_ version: TestWrite.Version) throws {
-        let sandbox = try Sandbox.forTests()
         let write = write(version)
         let signed = try write.signed()
         let value = Array(try #require(signed["authorization"]).utf8)
@@ -62,7 +65,6 @@ import Testing
 
     @Test("A change of any signed header is noticed", arguments: versions)
     func headers(_ version: TestWrite.Version) throws {
-        let sandbox = try Sandbox.forTests()
         let write = write(version)
         let signed = try write.signed()
         for (index, field) in signed.fields.enumerated() where field.name != "content-length" {
@@ -83,7 +85,6 @@ import Testing
 
     @Test("A header that was added or repeated on the way is noticed", arguments: versions)
     func additions(_ version: TestWrite.Version) throws {
-        let sandbox = try Sandbox.forTests()
         let write = write(version)
         let signed = try write.signed()
         for field in [
@@ -101,7 +102,6 @@ import Testing
 
     @Test("A change of path or query is noticed", arguments: versions)
     func target(_ version: TestWrite.Version) throws {
-        let sandbox = try Sandbox.forTests()
         let write = write(version)
         let signed = try write.signed()
         let path = try request(signed, path: "/logstores/other-log/shards/route")
@@ -117,7 +117,6 @@ import Testing
 
     @Test("A change of any byte of the body is noticed", arguments: versions)
     func body(_ version: TestWrite.Version) throws {
-        let sandbox = try Sandbox.forTests()
         let write = write(version)
         let signed = try write.signed()
         for index in write.body.indices {

@@ -188,27 +188,109 @@ extension Response {
 
     var json: JSONValue? { try? JSONValue(parsing: body) }
 
-    var errorCode: String? { json?["errorCode"]?.string }
+    var errorCode: String? { json?["errorCode"]?.text }
 
     func field(_ name: String) -> String? { fields.first { $0.name == name }?.value }
 }
 
 extension JSONValue {
-    subscript(_ name: String) -> JSONValue? {
-        guard case .object(let members) = self else { return nil }
-        return members.first { $0.name == name }?.value
-    }
-
     subscript(_ index: Int) -> JSONValue? {
         guard case .array(let values) = self, values.indices.contains(index) else { return nil }
         return values[index]
     }
+}
 
-    var string: String? {
-        if case .string(let text) = self { text } else { nil }
+/// A client of the sandbox on one connection, which sees how answers break.
+final class SandboxClient {
+    /// How an answer can end before its time.
+    enum Broken: Error, Equatable {
+        case reset
+        /// The connection ended after so many bytes of the body; nil before the head did.
+        case cut(Int?)
+        case timeout
     }
 
-    var integer: Int? {
-        if case .number(let number) = self { Int(number) } else { nil }
+    private let connection: TestConnection
+    private let host: String
+
+    init(_ address: ListenAddress, seconds: Int = 20) throws {
+        host = "demo-project.localhost:\(address.port)"
+        connection = try TestConnection(to: address, seconds: seconds)
+    }
+
+    func get(_ target: String) throws -> TestAnswer { try ask("GET", target) }
+
+    func ask(_ method: String, _ target: String, _ body: String = "") throws -> TestAnswer {
+        let length = "content-length: \(body.utf8.count)\r\n"
+        connection.send("\(method) \(target) HTTP/1.1\r\nhost: \(host)\r\n\(length)\r\n\(body)")
+        return try receive()
+    }
+
+    /// Sends a right write to this sandbox, now.
+    func put(_ write: TestWrite) throws -> TestAnswer {
+        try send(write)
+        return try receive()
+    }
+
+    func send(_ write: TestWrite) throws {
+        var write = write
+        write.fields["host"] = host
+        let request = try write.signed()
+        let target = request.path + (write.query.map { "?" + $0 } ?? "")
+        var head = "\(request.method) \(target) HTTP/1.1\r\n"
+        for field in request.fields { head += "\(field.name): \(field.value)\r\n" }
+        connection.send(Array((head + "\r\n").utf8) + write.body)
+    }
+
+    func receive() throws -> TestAnswer {
+        if let answer = connection.answer() { return answer }
+        switch connection.ending {
+        case .reset: throw Broken.reset
+        case .silence: throw Broken.timeout
+        case .closed, nil:
+            let end = connection.unread.firstRange(of: Array("\r\n\r\n".utf8))
+            throw Broken.cut(end.map { connection.unread.count - $0.upperBound })
+        }
+    }
+}
+
+extension TestAnswer {
+    var json: JSONValue? { try? JSONValue(parsing: body) }
+}
+
+/// Bytes that the official Python SDK produced.
+enum Vectors {
+    static let minimal = bytes("0a0e0888c198bc0612060a016b120176")
+
+    static let raw = bytes(
+        """
+        0a2b0888c198bc06120d0a056c6576656c1204696e666f12140a036d7367120d\
+        68c3a96c6c6f20e4b896e7958c0a160889c198bc0612090a05656d7074791200\
+        2515cd5b071a03617070220831302e302e302e3132210a0b5f5f7061636b5f69\
+        645f5f1212354432443145304135434442344533362d30320b0a03656e761204\
+        70726f64
+        """
+    )
+
+    static let lz4 = bytes(
+        """
+        f1220a2b0888c198bc06120d0a056c6576656c1204696e666f12140a036d7367\
+        120d68c3a96c6c6f20e4b896e7958c0a1608892d00f03f090a05656d70747912\
+        002515cd5b071a03617070220831302e302e302e3132210a0b5f5f7061636b5f\
+        69645f5f1212354432443145304135434442344533362d30320b0a03656e7612\
+        0470726f64
+        """
+    )
+
+    static let goBody = bytes(
+        """
+        0a320a1e08f8b2939e0512160a07546573744b6579120b54657374436f6e7465\
+        6e741a00220e31302e3233302e3230312e313137
+        """
+    )
+
+    private static func bytes(_ hex: String) -> [UInt8] {
+        let digits = hex.utf8.compactMap(hexValue)
+        return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
     }
 }
