@@ -32,67 +32,44 @@ package struct AdminSettings: SettingGroup, Sendable, Equatable {
     private static var token: Kind<Secret> { .secret(bytesMin: AdminToken.bytesMin) }
 
     static var settings: [Setting<AdminSettings>] {
-        Setting("listen", \.listen, .listenAddress, from: listenSource, reload: .atRestart) {
-            """
-            where operators connect; beyond loopback only with a token of your own, preferably with \
-            [TLS](listeners.md#tls)
-            """
+        Setting("listen", \.listen, .listenAddress) {
+            "where operators connect; beyond loopback only with a token of your own, preferably "
+            "with [TLS](listeners.md#tls)"
         }
-        Setting(
-            SettingDescription(
-                key: "token",
-                help: """
-                    bearer token, 32 characters or more; `SLUICE_ADMIN_TOKEN_FILE` names a file with it
-                    """,
-                wants: token.wants,
-                default: "made, kept in `data_dir/admin-token`",
-                override: tokenSource
-            ),
-            \.token,
-            readToken
-        )
+        .from(listenSource).reload(.atRestart)
+        Setting("token", \.token, .shaped(token.wants, .text())) {
+            "bearer token, 32 characters or more; `SLUICE_ADMIN_TOKEN_FILE` names a file with it"
+        } read: {
+            readToken(&$0)
+        }
+        .from(tokenSource).default("made, kept in `data_dir/admin-token`")
         // Without a token of the operator's the generated one goes on.
         .appliedOnly { _, new in new.token != nil }
-        Setting(
-            SettingDescription(
-                key: "tokens",
-                help: """
-                    more tokens with names of their own: \
-                    `{ grafana: { token: "…", role: read } }`; `read` (the default) only reads, `full` \
-                    also changes. See [admin](admin.md)
-                    """,
-                members: { NamedToken.descriptions },
-                isMap: true
-            ),
-            \.tokens
-        ) { NamedToken.readAll($0.section("tokens")) }
+        Setting("tokens", \.tokens, .map(of: NamedToken.self)) {
+            #"more tokens with names of their own: `{ grafana: { token: "…", role: read } }`; "#
+            "`read` (the default) only reads, `full` also changes. See [admin](admin.md)"
+        } read: {
+            NamedToken.readAll($0.section("tokens"))
+        }
         // Certificates are replaced in a listener that has some.
-        Setting(
-            SettingDescription(
-                key: "tls",
-                help: "TLS of the admin listener, see [listeners](listeners.md#tls)",
-                members: { TLSEntry.descriptions }
-            ),
-            \.tls
-        ) { TLSEntry.read($0.section("tls")).map(Optional.some) }
+        Setting("tls", \.tls, .group(of: TLSEntry.self)) {
+            "TLS of the admin listener, see [listeners](listeners.md#tls)"
+        } read: {
+            TLSEntry.read($0.section("tls")).map(Optional.some)
+        }
         .appliedOnly { $0.tls != nil && $1.tls != nil }
         Setting("console", \.hasConsole, .boolean) {
             "serve the [console](console.md) at `/console/`; `false` turns it off"
         }
         Setting("hosts", \.hosts, listOf: .hostName, 1...32) {
-            """
-            names by which browsers reach the console, beside addresses and `localhost`; others are refused, \
-            as another site's DNS could lead there
-            """
+            "names by which browsers reach the console, beside addresses and `localhost`; others "
+            "are refused, as another site's DNS could lead there"
         }
-        Setting(
-            SettingDescription(
-                key: "client",
-                help: "how commands reach the admin listener, see [listeners](listeners.md)",
-                members: { AdminClientEntry.descriptions }
-            ),
-            \.client
-        ) { AdminClientEntry.read($0.section("client")) }
+        Setting("client", \.client, .group(of: AdminClientEntry.self)) {
+            "how commands reach the admin listener, see [listeners](listeners.md)"
+        } read: {
+            AdminClientEntry.read($0.section("client"))
+        }
     }
 
     private static func isTokenGiven(_ section: borrowing Section) -> Bool {
@@ -137,9 +114,10 @@ extension NamedToken: SettingGroup {
     init() { self.init(name: "", secret: Secret(""), role: .read) }
 
     static var settings: [Setting<NamedToken>] {
-        Setting("token", \.secret, .secret(bytesMin: AdminToken.bytesMin), default: "required") {
+        Setting("token", \.secret, .secret(bytesMin: AdminToken.bytesMin)) {
             "bearer token, 32 characters or more"
         }
+        .default("required")
         Setting("role", \.role, .choice(["read": .read, "full": .full])) {
             "`read` only reads, `full` also changes"
         }
@@ -183,19 +161,15 @@ struct AdminClientEntry: SettingGroup {
     private var key: String?
 
     static var settings: [Setting<AdminClientEntry>] {
-        Setting(
-            "ca",
-            \.authorities,
-            .path,
-            from: Override(option: "--admin-ca", variable: "SLUICE_ADMIN_CA"),
-            default: "the configured certificate itself, else the system's"
-        ) { "the authority that signed the listener's certificate" }
-        Setting("certificate", \.chain, .path, from: certificateSource) {
-            "the client certificate to show"
+        Setting("ca", \.authorities, .path) {
+            "the authority that signed the listener's certificate"
         }
-        Setting("key", \.key, .path, from: keySource, default: "as `certificate`") {
-            "its key; one file may hold both"
-        }
+        .from(Override(option: "--admin-ca", variable: "SLUICE_ADMIN_CA"))
+        .default("the configured certificate itself, else the system's")
+        Setting("certificate", \.chain, .path) { "the client certificate to show" }
+            .from(certificateSource)
+        Setting("key", \.key, .path) { "its key; one file may hold both" }
+            .from(keySource).default("as `certificate`")
     }
 
     /// The command reads these files. A gateway does not check that they exist.

@@ -1,10 +1,11 @@
 import CommitLog
 import Credentials
+import Delivery
 import NATS
 import Net
 import Routing
 import SLS
-import System
+package import System
 
 /// What a configuration comes to, in a few lines for `sluice check`.
 package enum ConfigurationSummary {
@@ -105,5 +106,124 @@ package enum ConfigurationSummary {
 
     private static func shown(_ id: String) -> String {
         id.count > 8 ? "\(id.prefix(4))…\(id.suffix(4))" : "\(id.prefix(2))…"
+    }
+}
+
+extension GatewayConfiguration {
+    /// What an operator should know at the start, though all of it can be served.
+    package var startWarnings: [String] {
+        listenerWarnings + directoryWarnings + queueWarnings + stampWarnings + routing.warnings
+    }
+
+    /// Why a destination of kind file would pause at once: the file is that of another program.
+    package var fileRefusal: String? {
+        for destination in destinations {
+            guard case .file(let target) = destination.deliverySettings.target,
+                let refusal = target.refusal
+            else { continue }
+            return "destinations.\(destination.name).path: \(refusal)"
+        }
+        return nil
+    }
+
+    /// Each receipt is another one, so a stream of logs never gets a second request.
+    private var stampWarnings: [String] {
+        destinations.flatMap { destination in
+            destination.intake.stamps.labels.filter { $0.isTag && $0.fact == .receipt }.map {
+                "destinations.\(destination.name).stamp.receipt is a tag, so each request becomes a stream "
+                    + "and a packet of its own, and queue.max_streams bounds how many wait; a field costs no "
+                    + "more than its bytes: receipt: \($0.name)"
+            }
+        }
+    }
+
+    /// As above, with what is read from the files.
+    package func warnings(at now: WallTime) -> [String] {
+        startWarnings + certificateWarnings(at: now)
+    }
+
+    /// The image sets the variable, and an operator who mounts a configuration file does not see
+    /// that.
+    private var directoryWarnings: [String] {
+        guard let overruledDirectory else { return [] }
+        return [
+            "data_dir is \(overruledDirectory) in the configuration file, and the environment says "
+                + "SLUICE_DATA_DIR=\(dataDirectory), which counts: the queue is there. Take one of them away; an "
+                + "empty SLUICE_DATA_DIR leaves it to the file"
+        ]
+    }
+
+    private var queueWarnings: [String] {
+        var warnings: [String] = []
+        if queue.jetStream?.replicas == 1 {
+            warnings.append(
+                "queue.jetstream.replicas is 1, so the disk of one broker holds the only copy of accepted logs; "
+                    + "set it to 3, which needs three brokers"
+            )
+        }
+        if let log = queue.jetStream, let (secret, server) = log.exposed {
+            warnings.append(
+                "queue.jetstream.\(secret) and logs may travel unencrypted to \(server), or to a server that "
+                    + "poses as it; give the brokers certificates and set queue.jetstream.tls"
+            )
+        }
+        if let target = queue.postgreSQL?.target, !target.isVerified, !target.isLocal {
+            warnings.append(
+                "queue.postgresql.url does not say sslmode=verify-full, so its password and logs may travel "
+                    + "unencrypted to \(target.servers.joined(separator: ", ")), or to a server that poses as "
+                    + "it; add sslmode=verify-full, and sslrootcert with the file of the authority"
+            )
+        }
+        return warnings
+    }
+
+    /// What an operator should know of listeners, though all of it can be served.
+    var listenerWarnings: [String] {
+        var warnings: [String] = []
+        if !admin.listen.isLoopback, admin.tls == nil {
+            warnings.append(
+                "the admin listener \(admin.listen) can be reached from other machines, and tokens travel "
+                    + "there in the open; give it a certificate (admin.tls), or listen on 127.0.0.1"
+            )
+        }
+        if let listen = openToOthers, devices.keys.isEmpty, devices.tokens == nil {
+            warnings.append(
+                "the device listener \(listen) can be reached from other machines, and whoever reaches it may "
+                    + "send logs; give devices keys (devices.keys), or listen on 127.0.0.1"
+            )
+        }
+        return warnings
+    }
+
+    /// Where devices of other machines come in, and need no certificate for it.
+    private var openToOthers: ListenAddress? {
+        guard listen.isLoopback else { return listen }
+        guard let tls, !tls.listen.isLoopback else { return nil }
+        if case .required = tls.settings.clientCertificates { return nil }
+        return tls.listen
+    }
+
+    /// What the files of certificates give reason for.
+    private func certificateWarnings(at now: WallTime) -> [String] {
+        let certificates = [tls?.settings, admin.tls].compactMap { settings in
+            settings.flatMap { try? TLSContext($0) }
+        }
+        return certificates.flatMap { $0.warnings(at: now) }
+    }
+}
+
+extension JetStreamSettings {
+    /// The key of a secret that a broker may ask for without TLS, and such a broker. Files of keys
+    /// only sign.
+    fileprivate var exposed: (secret: String, server: NATSServerAddress)? {
+        let secret: String
+        switch authentication {
+        case .user: secret = "password"
+        case .token: secret = "token"
+        case .none, .seed, .credentials: return nil
+        }
+        let server = servers.first { !$0.wantsTLS && !IPAddress.isLoopback(host: $0.host) }
+        guard tls == nil, let server else { return nil }
+        return (secret, server)
     }
 }

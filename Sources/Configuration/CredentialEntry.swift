@@ -4,6 +4,102 @@ import HTTPClient
 import SLS
 import System
 
+/// The group `credentials`: sources under names of the operator's choice, and a key that is no
+/// credential.
+struct CredentialsGroup: SettingGroup {
+    private static let encryptionKey = "encryption_key"
+
+    private var key: String?
+
+    static var settings: [Setting<CredentialsGroup>] {
+        Setting(encryptionKey, \.key, .text(upTo: 1024)) {
+            "a key or a long passphrase that encrypts pushed credentials on disk; without it, they "
+            "are gone after a restart"
+        }
+    }
+
+    /// Reads the credentials and sees to it that each one in use exists.
+    static func read(
+        _ given: consuming Section,
+        usedBy destinations: [DescribedDestination]
+    ) -> (sources: [String: CredentialSource], encryptionKey: Secret?) {
+        var section = given
+        let report = section.report
+        var entry = CredentialsGroup()
+        entry.readSettings(&section)
+        let key = entry.sealingKey(section)
+        var credentials: [String: CredentialSource] = [:]
+        let names = section.names.filter { $0 != encryptionKey }
+        // Also those of credentials that are wrong otherwise.
+        var callers: [String: String] = [:]
+        for name in names {
+            credentials[name] = CredentialEntry.read(section.section(name), caller: &callers[name])
+        }
+        for name in names {
+            guard let caller = callers[name] else { continue }
+            if !names.contains(caller) || caller == name {
+                section.problem(
+                    name,
+                    "its source \(caller) \(caller == name ? "is itself" : "is no credential here")"
+                )
+            } else if let circle = circle(from: name, callers) {
+                section.problem(name, "it stands on itself: \(circle.joined(separator: ", by "))")
+            }
+        }
+        section.refuseOthers()
+        guard !report.inputs.isSandboxed else { return (credentials, key) }
+        for destination in destinations {
+            guard let credential = destination.credential, !names.contains(credential) else {
+                continue
+            }
+            guard credential == "default" else {
+                let hint = nearMiss(credential, among: names).map { "; did you mean \($0)?" }
+                report.add(
+                    destination.credentialPlace,
+                    key: "destinations.\(destination.name).credential",
+                    "there is no credential named \(credential)\(hint ?? "")"
+                )
+                continue
+            }
+            // What nobody describes comes from where Alibaba's own tools look.
+            if credentials["default"] == nil { credentials["default"] = .undescribed(report) }
+        }
+        return (credentials, key)
+    }
+
+    /// The credentials that assume roles with each other in a circle. The first and the last are
+    /// the given name; nil: it is in no circle.
+    private static func circle(from name: String, _ callers: [String: String]) -> [String]? {
+        var path = [name]
+        while let next = callers[path[path.count - 1]] {
+            if next == name { return path + [next] }
+            // Another's circle, which is told of those that are in it.
+            if path.contains(next) { return nil }
+            path.append(next)
+        }
+        return nil
+    }
+
+    private func sealingKey(_ section: borrowing Section) -> Secret? {
+        guard let key else { return nil }
+        guard !key.isEmpty else {
+            section.problem(
+                Self.encryptionKey,
+                "is empty; give the key, or leave the line out to keep what is pushed in memory only"
+            )
+            return nil
+        }
+        let secret = Secret(key)
+        do throws(SecretBoxProblem) {
+            _ = try SealingKey(secret)
+            return secret
+        } catch {
+            section.problem(Self.encryptionKey, error.description)
+            return nil
+        }
+    }
+}
+
 /// The group `credentials.NAME` as the file has it. Its kind, `from`, says which of the keys it
 /// has.
 struct CredentialEntry: SettingGroup {
@@ -52,116 +148,74 @@ struct CredentialEntry: SettingGroup {
     }
 
     static var settings: [Setting<CredentialEntry>] {
-        Setting("from", \.kind, .choice(kinds.map { ($0.key, $0.key) }), default: "required") {
-            """
-            `environment`, `static`, `file`, `admin`, `assume_role`, `oidc_role`, `ecs_role`, `uri` or \
-            `chain`
-            """
+        Setting("from", \.kind, .choice(kinds.map { ($0.key, $0.key) })) {
+            "`environment`, `static`, `file`, `admin`, `assume_role`, `oidc_role`, `ecs_role`, "
+            "`uri` or `chain`"
         }
-        Setting("access_key_id", \.accessKeyID, .text(upTo: 256), default: "required") {
+        .default("required")
+        Setting("access_key_id", \.accessKeyID, .text(upTo: 256)) { "best from `${file:…}`" }
+            .default("required")
+        Setting("access_key_secret", \.accessKeySecret, .text(upTo: 1024)) {
             "best from `${file:…}`"
         }
-        Setting("access_key_secret", \.accessKeySecret, .text(upTo: 1024), default: "required") {
-            "best from `${file:…}`"
-        }
+        .default("required")
         Setting("security_token", \.securityToken, .text(upTo: 16 << 10)) {
             "the third part of an STS credential, best from `${file:…}`"
         }
-        Setting(
-            "path",
-            \.file.path,
-            .path,
-            default: "`ALIBABA_CLOUD_CREDENTIALS_FILE`, else `~/.alibabacloud/credentials`"
-        ) { "the content shows the form" }
-        Setting(
-            "profile",
-            \.file.profile,
-            .text(upTo: 128),
-            default: "`ALIBABA_CLOUD_PROFILE`, else the file's `current`, else `default`"
-        ) { "for files with several" }
-        Setting("role_arn", \.role.roleARN, .text(upTo: 256), default: "`ALIBABA_CLOUD_ROLE_ARN`") {
-            "`acs:ram::ACCOUNT:role/NAME`"
-        }
+        Setting("path", \.file.path, .path) { "the content shows the form" }
+            .default("`ALIBABA_CLOUD_CREDENTIALS_FILE`, else `~/.alibabacloud/credentials`")
+        Setting("profile", \.file.profile, .text(upTo: 128)) { "for files with several" }
+            .default("`ALIBABA_CLOUD_PROFILE`, else the file's `current`, else `default`")
+        Setting("role_arn", \.role.roleARN, .text(upTo: 256)) { "`acs:ram::ACCOUNT:role/NAME`" }
+            .default("`ALIBABA_CLOUD_ROLE_ARN`")
         Setting("source", \.caller, .text(upTo: 64)) {
-            """
-            the key that requests the role: the name of another credential, or `environment`; it may \
-            be a temporary key
-            """
+            "the key that requests the role: the name of another credential, or `environment`; it "
+            "may be a temporary key"
         }
-        Setting(
-            "oidc_provider_arn",
-            \.role.providerARN,
-            .text(upTo: 256),
-            default: "`ALIBABA_CLOUD_OIDC_PROVIDER_ARN`"
-        ) { "the identity provider of the cluster" }
-        Setting(
-            "oidc_token_file",
-            \.role.tokenFile,
-            .path,
-            default: "`ALIBABA_CLOUD_OIDC_TOKEN_FILE`"
-        ) { "the projected token of the service account" }
-        Setting(
-            "session_name",
-            \.role.sessionName,
-            .text(upTo: 64),
-            default: "`ALIBABA_CLOUD_ROLE_SESSION_NAME`, else `sluice`"
-        ) { "shows in the audit trail" }
+        Setting("oidc_provider_arn", \.role.providerARN, .text(upTo: 256)) {
+            "the identity provider of the cluster"
+        }
+        .default("`ALIBABA_CLOUD_OIDC_PROVIDER_ARN`")
+        Setting("oidc_token_file", \.role.tokenFile, .path) {
+            "the projected token of the service account"
+        }
+        .default("`ALIBABA_CLOUD_OIDC_TOKEN_FILE`")
+        Setting("session_name", \.role.sessionName, .text(upTo: 64)) { "shows in the audit trail" }
+            .default("`ALIBABA_CLOUD_ROLE_SESSION_NAME`, else `sluice`")
         // What STS allows at most; the role may allow less.
-        Setting(
-            "duration",
-            \.duration,
-            .duration(.seconds(900) ... .seconds(43_200)),
-            default: "`1h`"
-        ) { "from 15m up to the role's longest session" }
+        Setting("duration", \.duration, .duration(.seconds(900) ... .seconds(43_200))) {
+            "from 15m up to the role's longest session"
+        }
+        .default("`1h`")
         Setting("policy", \.role.policy, .text(upTo: 2048)) { "JSON; narrows the role further" }
         Setting("external_id", \.externalID, .text(upTo: 1224)) {
             "if the role's trust policy requires one"
         }
-        Setting(
-            "sts_endpoint",
-            \.role.access.endpoint,
-            .text(upTo: 256),
-            default: "by the two below"
-        ) { "another host; plain `http://` only on this machine" }
-        Setting(
-            "sts_region",
-            \.role.access.region,
-            .text(upTo: 64),
-            default: "`ALIBABA_CLOUD_STS_REGION`"
-        ) { "asks `sts.REGION.aliyuncs.com` instead of `sts.aliyuncs.com`" }
-        Setting(
-            "sts_vpc",
-            \.role.access.isVPC,
-            .boolean,
-            default: "`ALIBABA_CLOUD_VPC_ENDPOINT_ENABLED`, else `false`"
-        ) { "asks `sts-vpc.REGION.aliyuncs.com`" }
-        Setting(
-            "role_name",
-            \.machine.roleName,
-            .text(upTo: 64),
-            default: "`ALIBABA_CLOUD_ECS_METADATA`, else the instance's answer"
-        ) { "the RAM role of the instance" }
-        Setting(
-            "imds_v1",
-            \.isIMDSv1,
-            .boolean,
-            default: "`false` when `ALIBABA_CLOUD_IMDSV1_DISABLED` is `true`, else `true`"
-        ) { "continue without a token if the instance gives none" }
-        Setting("uri", \.uri, .text(upTo: 4096), default: "`ALIBABA_CLOUD_CREDENTIALS_URI`") {
-            """
-            `http://` or `https://`; all four members of the JSON are needed. Shown as \
-            scheme and host only
-            """
+        Setting("sts_endpoint", \.role.access.endpoint, .text(upTo: 256)) {
+            "another host; plain `http://` only on this machine"
         }
-        Setting(
-            "connect_timeout",
-            \.web.limits.connect,
-            times,
-            default: "`5s`; `1s` for `ecs_role`"
-        ) { "how long a connection may take" }
-        Setting("timeout", \.web.limits.total, times, default: "`10s`; `3s` for `ecs_role`") {
-            "how long the whole request may take"
+        .default("by the two below")
+        Setting("sts_region", \.role.access.region, .text(upTo: 64)) {
+            "asks `sts.REGION.aliyuncs.com` instead of `sts.aliyuncs.com`"
         }
+        .default("`ALIBABA_CLOUD_STS_REGION`")
+        Setting("sts_vpc", \.role.access.isVPC, .boolean) { "asks `sts-vpc.REGION.aliyuncs.com`" }
+            .default("`ALIBABA_CLOUD_VPC_ENDPOINT_ENABLED`, else `false`")
+        Setting("role_name", \.machine.roleName, .text(upTo: 64)) { "the RAM role of the instance" }
+            .default("`ALIBABA_CLOUD_ECS_METADATA`, else the instance's answer")
+        Setting("imds_v1", \.isIMDSv1, .boolean) {
+            "continue without a token if the instance gives none"
+        }
+        .default("`false` when `ALIBABA_CLOUD_IMDSV1_DISABLED` is `true`, else `true`")
+        Setting("uri", \.uri, .text(upTo: 4096)) {
+            "`http://` or `https://`; all four members of the JSON are needed. Shown as scheme and "
+            "host only"
+        }
+        .default("`ALIBABA_CLOUD_CREDENTIALS_URI`")
+        Setting("connect_timeout", \.web.limits.connect, times) { "how long a connection may take" }
+            .default("`5s`; `1s` for `ecs_role`")
+        Setting("timeout", \.web.limits.total, times) { "how long the whole request may take" }
+            .default("`10s`; `3s` for `ecs_role`")
         Setting.resolve(\.web.resolvers)
     }
 

@@ -24,32 +24,26 @@ extension Destination: SettingGroup {
         Setting(
             "kind",
             \.kind,
-            .choice(["sls": .sls, "http": .http, "file": .file, "stdout": .stdout]),
-            reload: .atRestart
+            .choice(["sls": .sls, "http": .http, "file": .file, "stdout": .stdout])
         ) { "`sls`, `http`, `file` or `stdout`" }
+        .reload(.atRestart)
         Setting(
             "preset",
             \.transfer.preset,
-            .choice(["none": .none, "puree": .puree]),
-            // A reload reports the settings that it stands for.
-            reload: .silent
+            .choice(["none": .none, "puree": .puree])
         ) {
-            """
-            `puree` stands for `packet: {logs: 5, age: 10s}` and `retry: {first: 2s, times: 3}`, as far as \
-            these are not given
-            """
+            "`puree` stands for `packet: {logs: 5, age: 10s}` and `retry: {first: 2s, times: 3}`, "
+            "as far as these are not given"
         }
+        // A reload reports the settings that it stands for.
+        .reload(.silent)
         Setting("required", \.isRequired, .boolean) {
-            """
-            `false`: a request is taken also while this destination has no room, and its logs are then \
-            missing here
-            """
+            "`false`: a request is taken also while this destination has no room, and its logs are "
+            "then missing here"
         }
         Setting("shape", \.shape, .choice(["flat": .flat, "nested": .nested])) {
-            """
-            of a log in JSON: `flat` is its fields with `date` and `tag`; `nested` has `time`, `tag`, \
-            `topic`, `source`, `tags` and `fields`
-            """
+            "of a log in JSON: `flat` is its fields with `date` and `tag`; `nested` has `time`, "
+            "`tag`, `topic`, `source`, `tags` and `fields`"
         }
     }
 
@@ -93,60 +87,48 @@ extension Destination: SettingGroup {
             \.endpoints,
             listOf: .endpoint,
             1...8,
-            from: endpointSource,
             required: [try? Endpoint(parsing: "http://localhost")].compactMap(\.self)
         ) {
-            """
-            `https://cn-hangzhou.log.aliyuncs.com`, without the project; or a list of up to 8 \
-            endpoints of the same region, the best first: the next is taken when one does not answer, \
-            and the first again when it does
-            """
+            "`https://cn-hangzhou.log.aliyuncs.com`, without the project; or a list of up to 8 "
+            "endpoints of the same region, the best first: the next is taken when one does not "
+            "answer, and the first again when it does"
         }
+        .from(endpointSource)
         Setting(
             "project",
             \.project,
             .name(.project, "^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$"),
-            from: projectSource,
             required: "sandbox"
         ) { "also the first label of `Host` that chooses this destination" }
-        Setting("logstore", \.logstore, Logstore.kind, from: logstoreSource, required: .any) {
-            """
-            one name, to which all queued logs go, also from before the name was corrected; `"*"` \
-            takes it from the request's path. For `/logs/{tag}` that is the tag's first term, so \
-            `/logs/pv.home` goes to `pv` with topic `pv.home`
-            """
+        .from(projectSource)
+        Setting("logstore", \.logstore, Logstore.kind, required: .any) {
+            "one name, to which all queued logs go, also from before the name was corrected; "
+            #"`"*"` takes it from the request's path. For `/logs/{tag}` that is the tag's first "#
+            "term, so `/logs/pv.home` goes to `pv` with topic `pv.home`"
         }
+        .from(logstoreSource)
         Setting("max_logstores", \.backlog.logstoresMax, .count(1...10_000)) {
-            """
-            with `"*"`: how many logstores may have logs in the queue at a time; one more gets 503, \
-            and its device keeps the logs. In a `_bulk`, documents with a place are stored, and only \
-            those of further logstores get 429. Up to half of the places are kept for logstores that \
-            have taken logs before, as many as there are: names that devices invent cannot shut these \
-            out, and their logs go with `max_age`
-            """
+            #"with `"*"`: how many logstores may have logs in the queue at a time; one more gets "#
+            "503, and its device keeps the logs. In a `_bulk`, documents with a place are stored, "
+            "and only those of further logstores get 429. Up to half of the places are kept for "
+            "logstores that have taken logs before, as many as there are: names that devices "
+            "invent cannot shut these out, and their logs go with `max_age`"
         }
-        Setting(
-            "region",
-            \.region,
-            .name(.region, "^[a-z0-9][a-z0-9-]{0,61}[a-z0-9]$"),
-            from: regionSource,
-            default: "from the endpoint"
-        ) { "needed for v4 if no endpoint tells it, as with `log-global.aliyuncs.com`" }
+        Setting("region", \.region, .name(.region, "^[a-z0-9][a-z0-9-]{0,61}[a-z0-9]$")) {
+            "needed for v4 if no endpoint tells it, as with `log-global.aliyuncs.com`"
+        }
+        .from(regionSource).default("from the endpoint")
         Setting("credential", \.credential, .text(upTo: 64)) { "a name under `credentials`" }
         Setting("signature", \.signature, .choice(["v1": .v1, "v4": .v4])) { "`v1` or `v4`" }
         Setting("proxy", \.transfer.transport.proxy, .proxy) {
-            """
-            `http://user:password@10.0.0.1:3128`; also `https`, `socks5h`. The password is never \
-            shown; `http_proxy` and similar variables are ignored
-            """
+            "`http://user:password@10.0.0.1:3128`; also `https`, `socks5h`. The password is never "
+            "shown; `http_proxy` and similar variables are ignored"
         }
         Setting.resolve(\.transfer.transport.resolvers)
-        Setting(
-            "ca_file",
-            \.transfer.transport.certificateAuthorities,
-            .readableFile,
-            default: "the system's"
-        ) { "certificates to trust, also a proxy's; verification cannot be switched off" }
+        Setting("ca_file", \.transfer.transport.certificateAuthorities, .readableFile) {
+            "certificates to trust, also a proxy's; verification cannot be switched off"
+        }
+        .default("the system's")
     }
 
     // MARK: - How it is sent
@@ -160,14 +142,12 @@ extension Destination: SettingGroup {
             .choice([
                 "lz4": .lz4, "zstd": .zstd, "deflate": .deflate, "gzip": .gzip, "none": .none,
             ]),
-            default: "by the kind",
             shownAs: { .text($0.bodyCompression.rawValue) }
         ) {
-            """
-            kind sls: `lz4` (the default, and the only one that is sent as it is stored), `zstd`, `deflate`, \
-            `none`; kind http: `gzip` (the default), `zstd`, `none`
-            """
+            "kind sls: `lz4` (the default, and the only one that is sent as it is stored), `zstd`, "
+            "`deflate`, `none`; kind http: `gzip` (the default), `zstd`, `none`"
         }
+        .default("by the kind")
         Setting(group: "packet", \.transfer.packet)
         Setting(group: "retry", \.transfer.retry)
         Setting("concurrency", \.transfer.concurrency, .count(1...256)) {
@@ -177,165 +157,134 @@ extension Destination: SettingGroup {
             "`20s` on weak networks"
         }
         Setting("send_timeout", \.transfer.transport.sendTimeout, timeout) {
-            """
-            a request has this and a second for each 16 KiB of its body; `20s` on weak networks
-            """
+            "a request has this and a second for each 16 KiB of its body; `20s` on weak networks"
         }
-        Setting(
-            "stall_timeout",
-            \.transfer.transport.stallTimeout,
-            timeout,
-            default: "`send_timeout`"
-        ) { "a request that moves no byte for that long is given up" }
+        Setting("stall_timeout", \.transfer.transport.stallTimeout, timeout) {
+            "a request that moves no byte for that long is given up"
+        }
+        .default("`send_timeout`")
         Setting("exactly_once", \.transfer.isExactlyOnce, .boolean) {
-            """
-            SLS stores each packet once, however often it is sent; without it a packet whose answer \
-            was lost may be stored twice
-            """
+            "SLS stores each packet once, however often it is sent; without it a packet whose "
+            "answer was lost may be stored twice"
         }
         Setting(
             "lanes",
             \.transfer.lanesGiven,
             .count(1...512),
-            default: "twice `concurrency`",
             shownAs: { .number($0.transfer.lanes) }
         ) {
             "with `exactly_once`: packets of one logstore that may be in flight at a time, 1 to 512"
         }
+        .default("twice `concurrency`")
         Setting("drop_unauthorized", \.transfer.dropsUnauthorized, .boolean) {
-            """
-            `true` drops logs that SLS refuses twice with 401 or 404 (for lack of rights, or of the \
-            project or logstore), not for an expired token, and counts them as discarded; else \
-            delivery pauses until it is allowed
-            """
+            "`true` drops logs that SLS refuses twice with 401 or 404 (for lack of rights, or of "
+            "the project or logstore), not for an expired token, and counts them as discarded; "
+            "else delivery pauses until it is allowed"
         }
-        Setting(
-            "clock_offset",
-            \.transfer.clockOffset,
-            .offset(upTo: .seconds(3650 * 86_400)),
-            default: "`0s`"
-        ) { "SLS's clock minus this machine's, for signing until SLS's answers tell it" }
+        Setting("clock_offset", \.transfer.clockOffset, .offset(upTo: .seconds(3650 * 86_400))) {
+            "SLS's clock minus this machine's, for signing until SLS's answers tell it"
+        }
+        .default("`0s`")
     }
 
     // MARK: - What happens to a log
 
     @SettingRows<Destination> static var logSettings: [Setting<Destination>] {
-        Setting("topic", \.labels.topic, .text(upTo: 128), default: "empty") {
+        Setting("topic", \.labels.topic, .text(upTo: 128)) {
             "for batches without one; `/logs/{tag}` uses the tag as topic"
         }
-        Setting("source", \.labels.source, .source, default: "empty") {
+        .default("empty")
+        Setting("source", \.labels.source, .source) {
             "for batches without one: `iOS`, or with the device's address, `{{client_ip}}`"
         }
+        .default("empty")
         Setting(
-            SettingDescription(
-                key: "tags",
-                help: "added to every batch, and stronger than a device's tag of the same name",
-                wants: "texts under names",
-                shape: .texts
-            ),
+            "tags",
             \.labels.tags,
-            show: { .group($0.labels.tags.map { ($0.key, .text($0.value)) }) },
-            Labels.readTags
-        )
+            .texts(),
+            show: { .group($0.labels.tags.map { ($0.key, .text($0.value)) }) }
+        ) {
+            "added to every batch, and stronger than a device's tag of the same name"
+        } read: {
+            Labels.readTags(&$0)
+        }
         Setting(
             "late_logs",
             \.intake.lateLogs,
             .choice([
                 "keep": .keep, "rewrite": .rewrite, "drop": .drop, "dead_letter": .deadLetter,
-            ]),
-            default: "`rewrite` for kind sls, else `keep`"
+            ])
         ) {
-            """
-            for a log whose time SLS would refuse: `rewrite` makes it the present and keeps its own \
-            in the field `__original_time__`; `drop` counts it as discarded; `dead_letter` keeps it \
-            aside; `keep`, for other kinds than sls, leaves it as it is
-            """
+            "for a log whose time SLS would refuse: `rewrite` makes it the present and keeps its "
+            "own in the field `__original_time__`; `drop` counts it as discarded; `dead_letter` "
+            "keeps it aside; `keep`, for other kinds than sls, leaves it as it is"
         }
+        .default("`rewrite` for kind sls, else `keep`")
         // SLS itself refuses what is older than seven days.
         Setting(
             "max_log_delay",
             \.intake.logDelayMax,
             .duration(.seconds(60) ... .seconds(7 * 86_400))
         ) {
-            """
-            logs older than that are late when they come; SLS's own limit is `7d`, and a log may have \
-            to wait here
-            """
+            "logs older than that are late when they come; SLS's own limit is `7d`, and a log may "
+            "have to wait here"
         }
         Setting(
             "oversize",
             \.intake.oversize,
-            .choice(["keep": .keep, "truncate": .truncate, "dead_letter": .deadLetter]),
-            default: "`truncate` for kind sls, else `keep`"
+            .choice(["keep": .keep, "truncate": .truncate, "dead_letter": .deadLetter])
         ) {
-            """
-            for a value beyond SLS's 1 MiB, or a name beyond 128 bytes: `truncate` cuts it and marks \
-            the log; `dead_letter` keeps the log aside; `keep`, for other kinds than sls, leaves it \
-            whole
-            """
+            "for a value beyond SLS's 1 MiB, or a name beyond 128 bytes: `truncate` cuts it and "
+            "marks the log; `dead_letter` keeps the log aside; `keep`, for other kinds than sls, "
+            "leaves it whole"
         }
+        .default("`truncate` for kind sls, else `keep`")
         Setting(
-            SettingDescription(
-                key: "fold_tags",
-                help: """
-                    tags of devices that become fields of their logs (`__tag__:name`), so that a fleet \
-                    shares packets: a list of names, or `all`
-                    """,
-                wants: Intake.FoldTags.kind.wants,
-                shape: .listOrWord(of: .text(), count: 0...64, ["all", "none"]),
-                default: "`none`"
-            ),
+            "fold_tags",
             \.intake.foldTags,
-            show: { $0.intake.foldTags.shown },
-            Intake.FoldTags.read
-        )
+            .shaped(
+                Intake.FoldTags.kind.wants,
+                .listOrWord(of: .text(), count: 0...64, ["all", "none"])
+            ),
+            show: { $0.intake.foldTags.shown }
+        ) {
+            "tags of devices that become fields of their logs (`__tag__:name`), so that a fleet "
+            "shares packets: a list of names, or `all`"
+        } read: {
+            Intake.FoldTags.read(&$0)
+        }
+        .default("`none`")
         Setting(group: "stamp", \.intake.stamps)
         Setting("keep_pack_id", \.intake.keepsPackID, .boolean) {
-            """
-            `true` leaves devices' `__pack_id__` in place, for SLS's context query, at the price of \
-            separate packets
-            """
+            "`true` leaves devices' `__pack_id__` in place, for SLS's context query, at the price "
+            "of separate packets"
         }
     }
 
     // MARK: - What may wait for it
 
     @SettingRows<Destination> static var backlogSettings: [Setting<Destination>] {
-        Setting(
-            "max_bytes",
-            \.backlog.bytesMax,
-            QueueSettings.bytes,
-            default: "none but `queue.max_bytes`"
-        ) {
-            """
-            its part of the queue, dead letters included; when it is full the other destinations go on. \
-            Destinations with `required: false` that do not set it share half of `queue.max_bytes` evenly
-            """
+        Setting("max_bytes", \.backlog.bytesMax, QueueSettings.bytes) {
+            "its part of the queue, dead letters included; when it is full the other destinations "
+            "go on. Destinations with `required: false` that do not set it share half of "
+            "`queue.max_bytes` evenly"
         }
-        Setting("max_age", \.backlog.ageMax, QueueSettings.age, default: "`queue.max_age`") {
-            "as there"
+        .default("none but `queue.max_bytes`")
+        Setting("max_age", \.backlog.ageMax, QueueSettings.age) { "as there" }
+            .default("`queue.max_age`")
+        Setting("overflow", \.backlog.overflow, QueueSettings.overflow) {
+            "at the bound: `reject` answers 503 and the device keeps the logs; `drop_oldest` makes "
+            "room and counts the dropped logs as expired. A destination pays for its own bound "
+            "alone; for `queue.max_bytes` the destination with the most waiting logs pays. Dead "
+            "letters make room this way too, and are not dropped themselves; where they alone "
+            "exceed the bound nothing is dropped, and batches are refused until some are purged"
         }
-        Setting("overflow", \.backlog.overflow, QueueSettings.overflow, default: "`queue.overflow`")
-        {
-            """
-            at the bound: `reject` answers 503 and the device keeps the logs; `drop_oldest` makes room \
-            and counts the dropped logs as expired. A destination pays for its own bound alone; for \
-            `queue.max_bytes` the destination with the most waiting logs pays. Dead letters make room \
-            this way too, and are not dropped themselves; where they alone exceed the bound nothing is \
-            dropped, and batches are refused until some are purged
-            """
+        .default("`queue.overflow`")
+        Setting("fresh_first", \.backlog.freshPercent, QueueSettings.freshPercent) {
+            "while a backlog is delivered, the share of a logstore's packets that fresh logs get, "
+            "up to `90%`; `0%` is strictly the oldest first. [Delivery](pacing.md#after-an-outage)"
         }
-        Setting(
-            "fresh_first",
-            \.backlog.freshPercent,
-            QueueSettings.freshPercent,
-            default: "`queue.fresh_first`"
-        ) {
-            """
-            while a backlog is delivered, the share of a logstore's packets that fresh logs get, up to \
-            `90%`; `0%` is strictly the oldest first. [Delivery](pacing.md#after-an-outage)
-            """
-        }
+        .default("`queue.fresh_first`")
     }
 
     // MARK: - Settings that depend on each other
@@ -441,10 +390,8 @@ extension PacketLimits: SettingGroup {
     // From what the SDKs take as the least to what SLS takes at most.
     static var settings: [Setting<PacketLimits>] {
         Setting("bytes", \.rawBytes, .size(1...Destination.requestBytesMax)) {
-            """
-            a packet with so many is full; before compression, `1B` to `10MiB`, including topic, \
-            source and tags
-            """
+            "a packet with so many is full; before compression, `1B` to `10MiB`, including topic, "
+            "source and tags"
         }
         Setting("logs", \.logs, .count(1...40_960)) { "so is one with so many logs" }
         Setting("age", \.age, .duration(.milliseconds(10) ... .seconds(3600))) {

@@ -46,48 +46,36 @@ extension DeviceKey: SettingGroup {
     init() { self.init(name: "", secret: nil) }
 
     static var settings: [Setting<DeviceKey>] {
-        Setting("name", \.name, .keyName, default: "required") {
+        Setting("name", \.name, .keyName) {
             "the key's name in metrics: 1 to 64 letters, digits, `-`, `_` and `.`"
         }
-        Setting(
-            "key",
-            \.secret,
-            .secret(DeviceKey.secretBytes),
-            default: "required, but for certificates"
-        ) { "16 to 256 visible ASCII characters, best from `openssl rand -hex 32`" }
+        .default("required")
+        Setting("key", \.secret, .secret(DeviceKey.secretBytes)) {
+            "16 to 256 visible ASCII characters, best from `openssl rand -hex 32`"
+        }
+        .default("required, but for certificates")
         Setting(
             "accept",
             \.ways,
             listOf: .choice(["key": .shown, "sls": .sls, "hmac": .hmac]),
             1...3,
-            default: "every way",
             as: { Set($0) }
         ) {
-            """
-            how the key may be proved: `key` (shown as it is), `sls` (as the secret of SLS's \
-            signatures, needs `id`), `hmac` (as that of `x-sluice-signature`). With `hmac` alone the \
-            key never travels
-            """
+            "how the key may be proved: `key` (shown as it is), `sls` (as the secret of SLS's "
+            "signatures, needs `id`), `hmac` (as that of `x-sluice-signature`). With `hmac` alone "
+            "the key never travels"
         }
+        .default("every way")
         Setting("id", \.accessKeyID, .keyName) {
-            """
-            makes `key` the secret of an AccessKey with this id, which SLS SDKs sign with: 1 to 64 \
-            letters, digits, `-`, `_` and `.`
-            """
+            "makes `key` the secret of an AccessKey with this id, which SLS SDKs sign with: 1 to "
+            "64 letters, digits, `-`, `_` and `.`"
         }
-        Setting(
-            "certificate",
-            \.certificates,
-            listOf: .certificatePattern,
-            1...64,
-            default: "none"
-        ) {
-            """
-            names in devices' certificates, each with its kind: `dns:`, `ip:`, `uri:`, `mail:`, or \
-            `cn:` where a certificate has nothing else. A device with such a name shows no key, and \
-            `key` may be left out. Needs `tls.client_ca`
-            """
+        Setting("certificate", \.certificates, listOf: .certificatePattern, 1...64) {
+            "names in devices' certificates, each with its kind: `dns:`, `ip:`, `uri:`, `mail:`, "
+            "or `cn:` where a certificate has nothing else. A device with such a name shows no "
+            "key, and `key` may be left out. Needs `tls.client_ca`"
         }
+        .default("none")
         SenderRules.settings.map { $0.lifted(\.rules) }
     }
 

@@ -9,25 +9,18 @@ package struct DeviceSettings: SettingGroup, Sendable, Equatable {
         package var max = 200_000
 
         static var settings: [Setting<Duplicates>] {
-            Setting(
-                "window",
-                \.window,
-                .duration(.zero ... .seconds(86_400 * 30)),
-                reload: .atRestart
-            ) {
-                """
-                how long requests are remembered to recognise a repetition (the same `Idempotency-Key`, \
-                or the same pack id and content); a repetition gets the first answer and is not stored \
-                again; `0` recognises none
-                """
+            Setting("window", \.window, .duration(.zero ... .seconds(86_400 * 30))) {
+                "how long requests are remembered to recognise a repetition (the same "
+                "`Idempotency-Key`, or the same pack id and content); a repetition gets the first "
+                "answer and is not stored again; `0` recognises none"
             }
-            Setting("max", \.max, .count(0...2_000_000), reload: .atRestart) {
-                """
-                how many are remembered. When there are too many, the key with the most forgets its \
-                oldest ([shares](budgets.md#shares)); `200000` take 10 MiB of memory, and `0` \
-                recognises none
-                """
+            .reload(.atRestart)
+            Setting("max", \.max, .count(0...2_000_000)) {
+                "how many are remembered. When there are too many, the key with the most forgets "
+                "its oldest ([shares](budgets.md#shares)); `200000` take 10 MiB of memory, and `0` "
+                "recognises none"
             }
+            .reload(.atRestart)
         }
     }
 
@@ -43,10 +36,8 @@ package struct DeviceSettings: SettingGroup, Sendable, Equatable {
                 "how far the time of `x-sluice-signature` may be from the gateway's"
             }
             Setting("nonces", \.noncesMax, .count(1...10_000_000)) {
-                """
-                how many nonces are remembered until their window ends (about 20 MiB when full), \
-                [shared](budgets.md#shares) by the keys that sign; beyond, signed requests get 503
-                """
+                "how many nonces are remembered until their window ends (about 20 MiB when full), "
+                "[shared](budgets.md#shares) by the keys that sign; beyond, signed requests get 503"
             }
         }
     }
@@ -66,30 +57,25 @@ package struct DeviceSettings: SettingGroup, Sendable, Equatable {
                 \.origins,
                 listOf: .origin,
                 1...OriginList.countMax,
-                default: "any",
                 mayBeEmpty: true,
                 as: OriginList.init
             ) {
-                """
-                origins of web pages that may send: \
-                `["https://app.example.com", "https://*.example.com"]`, see \
-                [from a web page](access.md#from-a-web-page)
-                """
+                #"origins of web pages that may send: `["https://app.example.com", "#
+                #""https://*.example.com"]`, see [from a web page](access.md#from-a-web-page)"#
             }
+            .default("any")
             Setting(
                 "headers",
                 \.headers,
                 listOf: .headerName,
                 1...headersMax,
-                default: "none",
                 mayBeEmpty: true,
                 as: { Set($0).sorted() }
             ) {
-                """
-                names of headers that pages may send besides \
-                [those of known clients](access.md#from-a-web-page): `[x-app-version]`, up to 32
-                """
+                "names of headers that pages may send besides [those of known "
+                "clients](access.md#from-a-web-page): `[x-app-version]`, up to 32"
             }
+            .default("none")
         }
     }
 
@@ -105,10 +91,8 @@ package struct DeviceSettings: SettingGroup, Sendable, Equatable {
 
         static var settings: [Setting<PerAddress>] {
             Setting("rate", \.rate, Allowance.requests) {
-                """
-                requests that each address may send, as `rate` of [keys](budgets.md); a v6 address \
-                counts by its /64
-                """
+                "requests that each address may send, as `rate` of [keys](budgets.md); a v6 "
+                "address counts by its /64"
             }
             Setting("bytes", \.bytes, Allowance.bytes) {
                 "bytes that each address may send, as `bytes` of [keys](budgets.md)"
@@ -140,29 +124,19 @@ package struct DeviceSettings: SettingGroup, Sendable, Equatable {
     package init() {}
 
     static var settings: [Setting<DeviceSettings>] {
-        Setting(
-            SettingDescription(
-                key: "keys",
-                help: "keys that devices show, see [access](access.md#keys)",
-                default: "none: everybody who reaches `listen` may send",
-                members: { DeviceKey.descriptions },
-                isList: true
-            ),
-            \.keys,
-            DeviceKey.readAll
-        )
+        Setting("keys", \.keys, .list(of: DeviceKey.self)) {
+            "keys that devices show, see [access](access.md#keys)"
+        } read: {
+            DeviceKey.readAll(&$0)
+        }
+        .default("none: everybody who reaches `listen` may send")
         Setting(group: "hmac", \.hmac)
-        Setting(
-            SettingDescription(
-                key: "jwt",
-                help: """
-                    JSON Web Tokens that are accepted in place of a key, see \
-                    [access](access.md#json-web-tokens)
-                    """,
-                members: { DeviceTokensEntry.descriptions }
-            ),
-            \.tokens
-        ) { DeviceTokensEntry.read($0.section("jwt")).map(Optional.some) }
+        Setting("jwt", \.tokens, .group(of: DeviceTokensEntry.self)) {
+            "JSON Web Tokens that are accepted in place of a key, see "
+            "[access](access.md#json-web-tokens)"
+        } read: {
+            DeviceTokensEntry.read($0.section("jwt")).map(Optional.some)
+        }
         Setting(group: "duplicates", \.duplicates)
         Setting(group: "cors", \.cors)
         Setting(
@@ -170,21 +144,17 @@ package struct DeviceSettings: SettingGroup, Sendable, Equatable {
             \.accepted,
             listOf: .choice(AcceptedDialects.names),
             1...AcceptedDialects.names.count,
-            default: "all",
             mayBeEmpty: true,
             as: AcceptedDialects.init
         ) {
-            """
-            which clients are accepted: some of `[json, sls, otlp, elastic, splunk, loki]`; \
-            [the paths of the others](access.md#which-clients-are-accepted) are 404. Web tracking \
-            belongs to `sls`
-            """
+            "which clients are accepted: some of `[json, sls, otlp, elastic, splunk, loki]`; [the "
+            "paths of the others](access.md#which-clients-are-accepted) are 404. Web tracking "
+            "belongs to `sls`"
         }
+        .default("all")
         Setting("plain_status", \.plainStatus, .count(200...201)) {
-            """
-            the status of accepted logs on `/logs/{tag}`: `201` for Puree's `LogServerOutput`, which \
-            sends again for ever after `200`; a request chooses with `?status=201`
-            """
+            "the status of accepted logs on `/logs/{tag}`: `201` for Puree's `LogServerOutput`, "
+            "which sends again for ever after `200`; a request chooses with `?status=201`"
         }
         Setting(group: "per_address", \.perAddress)
         Setting(
@@ -192,19 +162,15 @@ package struct DeviceSettings: SettingGroup, Sendable, Equatable {
             \.proxies.ranges,
             listOf: .addressRange,
             1...proxiesMax,
-            default: "none",
             mayBeEmpty: true
         ) {
-            """
-            proxies in front of the listeners: `[10.0.0.0/8, "2001:db8::7"]`; they may have any number \
-            of connections, see [behind a proxy](listeners.md#behind-a-proxy)
-            """
+            #"proxies in front of the listeners: `[10.0.0.0/8, "2001:db8::7"]`; they may have any "#
+            "number of connections, see [behind a proxy](listeners.md#behind-a-proxy)"
         }
+        .default("none")
         Setting("proxy_protocol", \.proxies.speaksProxy, .boolean) {
-            """
-            `true`: every connection of devices comes through one of `trusted_proxies`, and begins with \
-            a PROXY header
-            """
+            "`true`: every connection of devices comes through one of `trusted_proxies`, and "
+            "begins with a PROXY header"
         }
     }
 

@@ -1,3 +1,5 @@
+import CommitLog
+import Crypto
 import System
 
 /// The group of an engine of the queue as the file has it: `queue.jetstream`, `queue.postgresql`.
@@ -22,26 +24,20 @@ extension EngineEntry {
     static var setting: Setting<QueueSettings> {
         let key = engine.rawValue
         return Setting(
-            description: SettingDescription(
-                key: key,
-                help: help,
-                isImmediate: false,
-                members: { descriptions }
-            ),
-            read: { section, queue in
-                queue[keyPath: path] = read(&section, for: queue.engine)
-                return queue[keyPath: path] != nil
-            },
-            changes: { old, new in
-                // With another engine, that one's row tells the change.
-                guard let before = old[keyPath: path], let after = new[keyPath: path] else {
-                    return []
-                }
-                return before.changes(to: after, at: key + ".")
-            },
-            apply: { _, _ in },
+            key,
+            .group(of: Self.self),
             show: { queue in queue[keyPath: path].map { .present($0.shown) } ?? .absent }
-        )
+        ) {
+            help
+        } read: { section, queue in
+            queue[keyPath: path] = read(&section, for: queue.engine)
+            return queue[keyPath: path] != nil
+        } changes: { old, new in
+            // With another engine, that one's row tells the change.
+            guard let before = old[keyPath: path], let after = new[keyPath: path] else { return [] }
+            return before.changes(to: after, at: key + ".")
+        }
+        .reload(.atRestart)
     }
 
     /// nil with another engine, and if the group is wrong, which is reported.
@@ -103,10 +99,8 @@ struct NodeEntry: SettingGroup, Equatable, Sendable {
 
     static var settings: [Setting<NodeEntry>] {
         Setting("cluster", \.cluster, .namePart(upTo: 32)) {
-            """
-            the name of the cluster of gateways, as several may share the servers; up to 32 letters, \
-            digits, `-` and `_`
-            """
+            "the name of the cluster of gateways, as several may share the servers; up to 32 "
+            "letters, digits, `-` and `_`"
         }
         Setting(
             "node",
@@ -114,14 +108,12 @@ struct NodeEntry: SettingGroup, Equatable, Sendable {
             .namePart(
                 upTo: 64,
                 "; without the setting it is the host's name, with '_' for other characters"
-            ),
-            default: "the host's name, with `_` for other characters"
+            )
         ) {
-            """
-            the name of this gateway. Each of the cluster has another one and keeps it across restarts; \
-            up to 64 letters, digits, `-` and `_`
-            """
+            "the name of this gateway. Each of the cluster has another one and keeps it across "
+            "restarts; up to 64 letters, digits, `-` and `_`"
         }
+        .default("the host's name, with `_` for other characters")
     }
 
     /// A host's name as a node's. Names of streams contain it, and NATS allows no dots there. nil:
@@ -147,6 +139,59 @@ extension Kind<String> {
                 )
             }
             return text
+        }
+    }
+}
+
+/// The group `queue.postgresql` as the file has it.
+struct PostgreSQLEntry: EngineEntry, Equatable, Sendable {
+    private var url: Secret?
+    private(set) var node = NodeEntry()
+    private var copies = PostgreSQLSettings.Copies.standby
+
+    static var settings: [Setting<PostgreSQLEntry>] {
+        Setting("url", \.url, .postgreSQLURL) {
+            "where the database is: "
+            "`postgresql://user:password@host:5432/database?sslmode=verify-full`, best from "
+            "`${file:…}`; never shown"
+        }
+        .default("required with `engine: postgresql`")
+        NodeEntry.settings.map { $0.lifted(\.node) }
+        Setting("copies", \.copies, .choice(["standby": .standby, "storage": .storage])) {
+            "what keeps a second copy of each commit. `standby`: the server must have a "
+            "synchronous standby. `storage`: the storage of the database, as PolarDB's does; the "
+            "gateway cannot check it"
+        }
+    }
+
+    static var engine: QueueSettings.Engine { .postgreSQL }
+    static var path: WritableKeyPath<QueueSettings, PostgreSQLEntry?> { \.postgreSQLEntry }
+    static var help: String { "the database of `engine: postgresql`" }
+    static var required: (key: String, remedy: String) { ("url", Kind.exampleOfURL) }
+
+    /// nil: something is missing, which is reported.
+    var settings: PostgreSQLSettings? {
+        guard let url, let name = node.name else { return nil }
+        return PostgreSQLSettings(url: url, cluster: node.cluster, node: name, copies: copies)
+    }
+}
+
+extension Kind<Secret> {
+    fileprivate static var exampleOfURL: String {
+        "write it as postgresql://user:password@host:5432/database?sslmode=verify-full"
+    }
+
+    /// It may contain a password, so no message repeats any of it.
+    fileprivate static var postgreSQLURL: Kind {
+        Kind(wants: "a URL such as postgresql://host:5432/database") { text throws(Mismatch) in
+            try checkLine(text, upTo: 4096)
+            let url = Secret(text)
+            if let problem = PostgreSQLSettings.problem(ofURL: url) {
+                throw Mismatch(
+                    "\(problem); \(exampleOfURL), with special characters percent-encoded"
+                )
+            }
+            return url
         }
     }
 }

@@ -68,32 +68,18 @@ package struct GatewayConfiguration: SettingGroup, Sendable, Equatable {
     }
 
     @SettingRows<GatewayConfiguration> static var ownSettings: [Setting<GatewayConfiguration>] {
-        Setting(
-            "listen",
-            \.listen,
-            .listenAddress,
-            from: listenSource,
-            default: "`:8080`; with `--sandbox` `127.0.0.1:8080`",
-            reload: .atRestart
-        ) {
-            """
-            where devices post ([addresses](listeners.md#addresses)); a group `tls` adds a \
-            [TLS](listeners.md#tls) listener
-            """
+        Setting("listen", \.listen, .listenAddress) {
+            "where devices post ([addresses](listeners.md#addresses)); a group `tls` adds a "
+            "[TLS](listeners.md#tls) listener"
         }
-        Setting(
-            "data_dir",
-            \.dataDirectory,
-            .path,
-            from: dataDirectorySource,
-            default: "`/var/lib/sluice`; with `--sandbox` `sluice-data`",
-            reload: .atRestart
-        ) {
-            """
-            where the queue lives; one process at a time. The [image](deployment.md#the-image) sets the \
-            variable
-            """
+        .from(listenSource).default("`:8080`; with `--sandbox` `127.0.0.1:8080`").reload(.atRestart)
+        Setting("data_dir", \.dataDirectory, .path) {
+            "where the queue lives; one process at a time. The [image](deployment.md#the-image) "
+            "sets the variable"
         }
+        .from(dataDirectorySource)
+        .default("`/var/lib/sluice`; with `--sandbox` `sluice-data`")
+        .reload(.atRestart)
         Setting("drain_timeout", \.drainTimeout, .duration(.zero ... .seconds(3600))) {
             "how long a stop may take to deliver; unfinished requests get half of it"
         }
@@ -106,31 +92,24 @@ package struct GatewayConfiguration: SettingGroup, Sendable, Equatable {
     /// Certificates are replaced in a listener that has some; a listener comes or goes with a
     /// restart.
     private static var tlsSetting: Setting<GatewayConfiguration> {
-        Setting(
-            description: SettingDescription(
-                key: "tls",
-                help: "a second listener for devices, see [listeners](listeners.md#tls)",
-                members: { DeviceTLSEntry.descriptions }
-            ),
-            read: { section, configuration in
-                configuration.tls = DeviceTLSEntry.read(section.section("tls"))
-                return true
-            },
-            changes: { old, new in
-                guard let before = old.tls, let after = new.tls else {
-                    return old.tls == new.tls ? [] : [.init(key: "tls", isImmediate: false)]
-                }
-                return
-                    (before.settings == after.settings
-                    ? [] : [.init(key: "tls", isImmediate: true)])
-                    + (before.listen == after.listen
-                        ? [] : [.init(key: "tls.listen", isImmediate: false)])
-            },
-            apply: { running, new in
-                if let new = new.tls { running.tls?.settings = new.settings }
-            },
-            show: { _ in .hidden }
-        )
+        Setting("tls", .group(of: DeviceTLSEntry.self)) {
+            "a second listener for devices, see [listeners](listeners.md#tls)"
+        } read: { section, configuration in
+            configuration.tls = DeviceTLSEntry.read(section.section("tls"))
+            return true
+        } changes: { old, new in
+            guard let before = old.tls, let after = new.tls else {
+                return old.tls == new.tls ? [] : [.init(key: "tls", isImmediate: false)]
+            }
+            var changes: [ConfigurationChange] = []
+            if before.settings != after.settings { changes.append(.init(key: "tls")) }
+            if before.listen != after.listen {
+                changes.append(.init(key: "tls.listen", isImmediate: false))
+            }
+            return changes
+        } apply: { running, new in
+            if let new = new.tls { running.tls?.settings = new.settings }
+        }
     }
 }
 
@@ -294,15 +273,15 @@ package struct LogSettings: SettingGroup, Sendable, Equatable {
         Setting(
             "format",
             \.format,
-            Kind<Journal.Format?>.choice(["auto": nil, "json": .json, "text": .text]),
-            reload: .atRestart
+            Kind<Journal.Format?>.choice(["auto": nil, "json": .json, "text": .text])
         ) { "`json`, `text`, or `auto`: text on a terminal" }
+        .reload(.atRestart)
         Setting(
             "level",
             \.level,
-            .choice(["debug": .debug, "info": .info, "warning": .warning, "error": .error]),
-            from: Override(option: "--log-level", variable: "SLUICE_LOG_LEVEL")
+            .choice(["debug": .debug, "info": .info, "warning": .warning, "error": .error])
         ) { "`debug`, `info`, `warning` or `error`" }
+        .from(Override(option: "--log-level", variable: "SLUICE_LOG_LEVEL"))
     }
 }
 

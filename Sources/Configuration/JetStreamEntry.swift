@@ -20,27 +20,18 @@ struct JetStreamEntry: EngineEntry, Equatable, Sendable {
     private var tls: JetStreamTLSEntry?
 
     static var settings: [Setting<JetStreamEntry>] {
-        Setting(
-            "servers",
-            \.servers,
-            listOf: .natsServer,
-            1...serversMax,
-            default: "required with `engine: jetstream`"
-        ) {
-            """
-            the brokers to ask first; they name the others of their cluster. `nats://host:port`, or \
-            `tls://host:port` to use TLS; the usual port is 4222; up to 16
-            """
+        Setting("servers", \.servers, listOf: .natsServer, 1...serversMax) {
+            "the brokers to ask first; they name the others of their cluster. `nats://host:port`, "
+            "or `tls://host:port` to use TLS; the usual port is 4222; up to 16"
         }
+        .default("required with `engine: jetstream`")
         NodeEntry.settings.map { $0.lifted(\.node) }
         Setting("replicas", \.replicas, .choice(["1": 1, "3": 3, "5": 5])) {
             "brokers that keep each commit: `1`, `3` or `5`; more than half of them must confirm it"
         }
         Setting("credentials", \.credentials, .path) {
-            """
-            a credentials file, with a user's JWT and seed. Give at most one of this, `nkey`, `user` \
-            with `password`, and `token`
-            """
+            "a credentials file, with a user's JWT and seed. Give at most one of this, `nkey`, "
+            "`user` with `password`, and `token`"
         }
         Setting("nkey", \.nkey, .path) { "a file with the seed of a user's nkey" }
         Setting("user", \.user, .userName) { "the user to authenticate as, with `password`" }
@@ -49,14 +40,16 @@ struct JetStreamEntry: EngineEntry, Equatable, Sendable {
         }
         Setting("token", \.token, .credential) { "the token of the brokers, best from `${file:…}`" }
         Setting(
-            SettingDescription(
-                key: "tls",
-                isImmediate: false,
-                members: { JetStreamTLSEntry.descriptions }
-            ),
+            "tls",
             \.tls,
+            .group(of: JetStreamTLSEntry.self),
             show: { $0.tls.map(\.value) ?? .absent }
-        ) { JetStreamTLSEntry.read($0.section("tls")).map(Optional.some) }
+        ) {
+            ""
+        } read: {
+            JetStreamTLSEntry.read($0.section("tls")).map(Optional.some)
+        }
+        .reload(.atRestart)
     }
 
     static var engine: QueueSettings.Engine { .jetStream }
@@ -198,12 +191,11 @@ struct JetStreamTLSEntry: SettingGroup, Equatable, Sendable {
     private var key: String?
 
     static var settings: [Setting<JetStreamTLSEntry>] {
-        Setting("ca_file", \.authorities, .path, default: "the system's") {
-            """
-            authorities that may have signed the brokers' certificates. A group `tls`, even an empty \
-            one (`{}`), makes all connections use TLS
-            """
+        Setting("ca_file", \.authorities, .path) {
+            "authorities that may have signed the brokers' certificates. A group `tls`, even an "
+            "empty one (`{}`), makes all connections use TLS"
         }
+        .default("the system's")
         Setting("certificate", \.chain, .path) {
             "the client certificate to show, with those between it and its authority"
         }

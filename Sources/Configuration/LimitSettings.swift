@@ -37,63 +37,47 @@ package struct LimitSettings: SettingGroup, Sendable, Equatable {
             "503; bodies without an answer, and their inflated content"
         }
         Setting("heads_in_flight", \.http.heldHeadBytes, .size(1 << 18...1 << 40)) {
-            """
-            503; heads that are not complete or whose bodies are not, and small requests that wait \
-            behind another; also TLS handshakes (28 to 180 KiB each) and records in progress: a \
-            handshake without room ends
-            """
+            "503; heads that are not complete or whose bodies are not, and small requests that "
+            "wait behind another; also TLS handshakes (28 to 180 KiB each) and records in "
+            "progress: a handshake without room ends"
         }
         Setting("answer", \.http.answerBytes, .size(64 << 10...1 << 30)) {
-            """
-            413 for `_bulk`, before anything is stored; its answer is short before that: status and \
-            error alone
-            """
+            "413 for `_bulk`, before anything is stored; its answer is short before that: status "
+            "and error alone"
         }
         Setting("answers_in_flight", \.http.unsentAnswerBytes, .size(1 << 20...1 << 40)) {
-            """
-            503, or the connection ends; answers that their clients have not read. At least one \
-            `answer` and its head, 16 KiB
-            """
+            "503, or the connection ends; answers that their clients have not read. At least one "
+            "`answer` and its head, 16 KiB"
         }
         Setting("delivery_memory", \.deliveryBytes, .size(DeliveryMemory.leastMax...1 << 40)) {
-            """
-            no answer of its own: the memory of delivery for all destinations, bodies in flight and \
-            packets that wait for their turn; the rest waits on disk. `32MiB` at least; a quarter is \
-            kept for destinations without a request in flight, and of the rest each gets no more than \
-            it leaves free ([scaling](scaling.md))
-            """
+            "no answer of its own: the memory of delivery for all destinations, bodies in flight "
+            "and packets that wait for their turn; the rest waits on disk. `32MiB` at least; a "
+            "quarter is kept for destinations without a request in flight, and of the rest each "
+            "gets no more than it leaves free ([scaling](scaling.md))"
         }
         Setting("captures", \.captureBytes, .size(1 << 20...1 << 40)) {
-            """
-            409 for a new [capture](capture.md); running ones keep no more. The memory of all captures \
-            together
-            """
+            "409 for a new [capture](capture.md); running ones keep no more. The memory of all "
+            "captures together"
         }
         Setting("device_nice", \.deviceNice, .count(0...19)) {
-            """
-            no answer of its own: the nice value of the threads that serve devices. While all cores are \
-            busy, the threads that store and deliver go first, and devices wait longer for answers; \
-            with 0 all are equal, and a full machine takes fewer logs
-            """
+            "no answer of its own: the nice value of the threads that serve devices. While all "
+            "cores are busy, the threads that store and deliver go first, and devices wait longer "
+            "for answers; with 0 all are equal, and a full machine takes fewer logs"
         }
         Setting("json_depth", \.json.depth, .count(1...64)) { "400" }
         Setting("log_fields", \.json.fields, .count(128...1_000_000)) {
             "400; different fields of one log"
         }
         Setting("label_sets", \.json.streams, .count(1...1_000_000)) {
-            """
-            400 for Loki, 413 for Splunk; streams with different labels, or events of different \
-            origins, of one request
-            """
+            "400 for Loki, 413 for Splunk; streams with different labels, or events of different "
+            "origins, of one request"
         }
         Setting("labels", \.json.labels, .count(1...100_000_000)) {
             "400 for Loki, 413 for Splunk; the labels that these have together"
         }
         Setting("tags", \.json.tagsGathered, .count(128...100_000)) {
-            """
-            the tag `__truncated__` names the tags that are left out; tags of a request, or labels of \
-            a stream
-            """
+            "the tag `__truncated__` names the tags that are left out; tags of a request, or "
+            "labels of a stream"
         }
         Setting("connections", \.http.connections, .count(1...1_000_000)) {
             "503 and close; with and without TLS together"
@@ -106,26 +90,21 @@ package struct LimitSettings: SettingGroup, Sendable, Equatable {
         }
         Setting("body_timeout", \.http.bodyTime, time) { "503; a body must bring a KiB within it" }
         Setting("body_rate", \.http.bodyRateMin, rate) {
-            """
-            503; the average of a body, after a start of `body_timeout`. While more than half of \
-            `bodies_in_flight` is used it is `8KiB/s` at least: the slow ones make room
-            """
+            "503; the average of a body, after a start of `body_timeout`. While more than half of "
+            "`bodies_in_flight` is used it is `8KiB/s` at least: the slow ones make room"
         }
         Setting("large_wait", \.http.largeWait, time) {
-            """
-            503; how long a request with much or expensive content waits for a worker thread. Waiting \
-            ones hold at most half of `bodies_in_flight`, from one address a quarter: more is 503
-            """
+            "503; how long a request with much or expensive content waits for a worker thread. "
+            "Waiting ones hold at most half of `bodies_in_flight`, from one address a quarter: "
+            "more is 503"
         }
         Setting("idle_timeout", \.http.idleTime, time) { "closed" }
         Setting("write_timeout", \.http.writeTime, time) {
             "closed; an answer that waits must move on within it"
         }
         Setting("answer_rate", \.http.answerRateMin, rate) {
-            """
-            closed; the average at which an answer that waits is read, after a start of \
-            `write_timeout`
-            """
+            "closed; the average at which an answer that waits is read, after a start of "
+            "`write_timeout`"
         }
     }
 

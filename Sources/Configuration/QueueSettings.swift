@@ -38,35 +38,30 @@ package struct QueueSettings: SettingGroup, Sendable, Equatable {
         Setting("max_age", \.ageMax, age) {
             "logs that waited longer are dropped and counted as expired, even after failed attempts"
         }
-        Setting("overflow", \.overflow, overflow, reload: .silent) {
+        Setting("overflow", \.overflow, overflow) {
             "default for [destinations](destinations.md#what-may-wait-for-it) that do not set it"
         }
-        Setting("fresh_first", \.freshPercent, freshPercent, reload: .silent) {
+        .reload(.silent)
+        Setting("fresh_first", \.freshPercent, freshPercent) {
             "default for [destinations](destinations.md#what-may-wait-for-it) that do not set it"
         }
+        .reload(.silent)
         Setting("dead_letter_age", \.deadLetterAgeMax, age) {
             "older dead letters are dropped and counted as expired"
         }
         Setting("max_streams", \.streamsMax, .count(1...1_000_000)) {
-            """
-            different streams (logs of one topic, source and set of tags) that may wait at a time; \
-            shared by destinations and [device keys](budgets.md#shares); beyond, devices that would \
-            need one more get 503 and keep their data, see `fold_tags`
-            """
+            "different streams (logs of one topic, source and set of tags) that may wait at a "
+            "time; shared by destinations and [device keys](budgets.md#shares); beyond, devices "
+            "that would need one more get 503 and keep their data, see `fold_tags`"
         }
         // It belongs to the connection that is open.
-        Setting(
-            "durability",
-            \.durability,
-            .choice(["full": .full, "normal": .normal]),
-            reload: .atRestart
-        ) {
-            """
-            `full` syncs each commit; `normal` survives a crash, and loses [the last \
-            moments](disaster-recovery.md) in a power cut. With `engine: jetstream` it lets brokers \
-            confirm before they have synced; with `postgresql` the server's own settings decide
-            """
+        Setting("durability", \.durability, .choice(["full": .full, "normal": .normal])) {
+            "`full` syncs each commit; `normal` survives a crash, and loses [the last "
+            "moments](disaster-recovery.md) in a power cut. With `engine: jetstream` it lets "
+            "brokers confirm before they have synced; with `postgresql` the server's own settings "
+            "decide"
         }
+        .reload(.atRestart)
         Setting("min_free_bytes", \.freeBytesMin, .size(0...1 << 50)) {
             "free space on the file system that is left to others"
         }
@@ -77,25 +72,18 @@ package struct QueueSettings: SettingGroup, Sendable, Equatable {
             .choice([
                 Engine.sqlite.rawValue: .sqlite, Engine.jetStream.rawValue: .jetStream,
                 Engine.postgreSQL.rawValue: .postgreSQL,
-            ]),
-            reload: .atRestart
+            ])
         ) {
-            """
-            what makes commits durable: `sqlite` the disk of the gateway, `jetstream` the \
-            [brokers](#jetstream) of a NATS cluster, `postgresql` a [database](#postgresql)
-            """
+            "what makes commits durable: `sqlite` the disk of the gateway, `jetstream` the "
+            "[brokers](#jetstream) of a NATS cluster, `postgresql` a [database](#postgresql)"
         }
-        Setting(
-            "commit_wait",
-            \.commitWait,
-            .duration(.seconds(1) ... .seconds(60)),
-            reload: .atRestart
-        ) {
-            """
-            with `engine: jetstream` or `postgresql`: how long a commit is tried again while the brokers \
-            or the database do not confirm it; then devices get 503 and keep their data; `1s` to `60s`
-            """
+        .reload(.atRestart)
+        Setting("commit_wait", \.commitWait, .duration(.seconds(1) ... .seconds(60))) {
+            "with `engine: jetstream` or `postgresql`: how long a commit is tried again while the "
+            "brokers or the database do not confirm it; then devices get 503 and keep their data; "
+            "`1s` to `60s`"
         }
+        .reload(.atRestart)
         JetStreamEntry.setting
         PostgreSQLEntry.setting
     }

@@ -21,55 +21,38 @@ struct TLSEntry: SettingGroup {
 
     static var settings: [Setting<TLSEntry>] {
         TLSSettings.Certificate.settings.map { $0.lifted(\.pair) }
-        Setting(
-            SettingDescription(
-                key: "certificates",
-                help: """
-                    in their place, up to 16 for different names: \
-                    `[{ certificate: a.pem, key: a.key }, …]`; a client gets the one made for the name \
-                    that it asks for, or else the first
-                    """,
-                members: { TLSSettings.Certificate.descriptions },
-                isList: true
-            )
-        ) { section, entry in
+        Setting("certificates", .list(of: TLSSettings.Certificate.self)) {
+            "in their place, up to 16 for different names: `[{ certificate: a.pem, key: a.key }, "
+            "…]`; a client gets the one made for the name that it asks for, or else the first"
+        } read: { section, entry in
             entry.readList(&section)
             return section.has("certificates")
         }
         Setting("client_ca", \.authorities, .path) {
             "the authority that signs certificates of clients"
         }
-        Setting(
-            "client_crl",
-            \.revocationFiles,
-            listOf: .path,
-            1...revocationFilesMax,
-            default: "none"
-        ) {
-            """
-            up to 16 files with revocation lists (CRL, PEM) of the authorities that sign clients' \
-            certificates; see below
-            """
+        Setting("client_crl", \.revocationFiles, listOf: .path, 1...revocationFilesMax) {
+            "up to 16 files with revocation lists (CRL, PEM) of the authorities that sign clients' "
+            "certificates; see below"
         }
-        Setting("deny", \.denied, listOf: .certificatePattern, 1...deniedMax, default: "none") {
-            """
-            names of certificates whose clients are refused, written as `certificate` of \
-            [keys](access.md#keys): `["dns:phone-17.example.com", "dns:lost-*.example.com"]`; `cn:` \
-            names a certificate that has no alternative names; 1,000 at most, 64 of them with a `*`
-            """
+        .default("none")
+        Setting("deny", \.denied, listOf: .certificatePattern, 1...deniedMax) {
+            "names of certificates whose clients are refused, written as `certificate` of "
+            #"[keys](access.md#keys): `["dns:phone-17.example.com", "dns:lost-*.example.com"]`; "#
+            "`cn:` names a certificate that has no alternative names; 1,000 at most, 64 of them "
+            "with a `*`"
         }
+        .default("none")
         Setting(
             "client_certificates",
             \.wish,
-            .choice(["none": .none, "optional": .optional, "required": .required]),
-            default: "with `client_ca` required"
+            .choice(["none": .none, "optional": .optional, "required": .required])
         ) { "`required`, `optional` (a wrong one is refused, none is fine), or `none`" }
-        Setting(
-            "minimum_version",
-            \.minimumVersion,
-            .choice(["1.2": .tls12, "1.3": .tls13]),
-            default: "TLS 1.2"
-        ) { "`1.2` or `1.3`" }
+        .default("with `client_ca` required")
+        Setting("minimum_version", \.minimumVersion, .choice(["1.2": .tls12, "1.3": .tls13])) {
+            "`1.2` or `1.3`"
+        }
+        .default("TLS 1.2")
     }
 
     private mutating func readList(_ section: inout Section) {
@@ -163,10 +146,12 @@ extension TLSSettings.Certificate: SettingGroup {
     init() { self.init(chainFile: "", keyFile: "") }
 
     static var settings: [Setting<TLSSettings.Certificate>] {
-        Setting("certificate", \.chainFile, .path, default: "required") {
+        Setting("certificate", \.chainFile, .path) {
             "the certificate with those between it and its authority"
         }
-        Setting("key", \.keyFile, .path, default: "required") { "its key" }
+        .default("required")
+        Setting("key", \.keyFile, .path) { "its key" }
+            .default("required")
     }
 
     /// Both files are named.
@@ -219,12 +204,8 @@ struct DeviceTLSEntry: SettingGroup {
     }
 
     static var listenSetting: Setting<DeviceTLSEntry> {
-        Setting(
-            "listen",
-            \.listen,
-            .listenAddress,
-            default: "port 8443 of every address, with `--sandbox` of `127.0.0.1`"
-        ) { "where devices post over TLS" }
+        Setting("listen", \.listen, .listenAddress) { "where devices post over TLS" }
+            .default("port 8443 of every address, with `--sandbox` of `127.0.0.1`")
     }
 
     static func defaultListen(isSandboxed: Bool) -> ListenAddress {
@@ -241,5 +222,66 @@ struct DeviceTLSEntry: SettingGroup {
         let usual = defaultListen(isSandboxed: section.report.inputs.isSandboxed)
         section.refuseOthers()
         return settings.map { DeviceTLS(listen: entry.listen ?? usual, settings: $0) }
+    }
+}
+
+/// Looks into the files that a listener's TLS names, so that what would fail later is found at
+/// once, with its key.
+struct TLSFileCheck {
+    enum Role { case certificate, key, authorities, revocations }
+
+    private struct Origin {
+        let file: String
+        let role: Role
+        let place: ConfigurationProblem.Place
+        let key: String
+    }
+
+    private var origins: [Origin] = []
+
+    /// Remembers where a file is named, and what for.
+    mutating func note(_ file: String, _ role: Role, _ key: String, of section: borrowing Section) {
+        guard !origins.contains(where: { $0.file == file && $0.role == role }) else { return }
+        origins.append(
+            Origin(file: file, role: role, place: section.place(of: key), key: section.keyPath(key))
+        )
+    }
+
+    /// Each file for itself, then each pair whose files are sound, so that everything wrong is said
+    /// at once.
+    func run(
+        _ pairs: [TLSSettings.Certificate],
+        _ version: TLSSettings.Version,
+        of section: borrowing Section
+    ) {
+        let report = section.report
+        var unsound: Set<String> = []
+        for origin in origins {
+            do throws(TLSError) {
+                switch origin.role {
+                case .certificate, .authorities: try TLSContext.check(certificates: origin.file)
+                case .key: try TLSContext.check(key: origin.file)
+                case .revocations: try TLSContext.check(revocationLists: origin.file)
+                }
+            } catch {
+                unsound.insert(origin.file)
+                report.add(origin.place, key: origin.key, error.description)
+            }
+        }
+        for pair in pairs where !unsound.contains(pair.chainFile) && !unsound.contains(pair.keyFile)
+        {
+            do throws(TLSError) {
+                _ = try TLSContext(TLSSettings(certificates: [pair], minimumVersion: version))
+            } catch {
+                let origin = error.file.flatMap { file in
+                    origins.first { $0.file == file && [.certificate, .key].contains($0.role) }
+                }
+                report.add(
+                    origin?.place ?? section.ownPlace,
+                    key: origin?.key ?? section.path,
+                    error.description
+                )
+            }
+        }
     }
 }

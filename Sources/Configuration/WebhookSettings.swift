@@ -27,31 +27,25 @@ package struct WebhookSettings: SettingGroup, Sendable, Equatable {
             .webAddress(
                 like: "https://hooks.example.com/sluice",
                 secretKey: "webhook.authorization"
-            ),
-            default: "none: no message"
+            )
         ) {
-            """
-            `https://hooks.example.com/sluice?token=…`; only scheme, host and port are ever shown. \
-            Plain `http://` on this machine only
-            """
+            "`https://hooks.example.com/sluice?token=…`; only scheme, host and port are ever "
+            "shown. Plain `http://` on this machine only"
         }
+        .default("none: no message")
         Setting("authorization", \.authorization, .headerValue) {
             "the value of that header, best from `${file:…}`: `Bearer …`"
         }
         Setting("plain_http", \.isPlainAllowed, .boolean) {
-            """
-            `true` lets it go to other machines without TLS, where others on the way can read and \
-            change it, the authorization too
-            """
+            "`true` lets it go to other machines without TLS, where others on the way can read and "
+            "change it, the authorization too"
         }
         Setting("timeout", \.timeout, .duration(.milliseconds(100) ... .seconds(60))) {
             "for one attempt, from `100ms` to `60s`"
         }
         Setting("interval", \.interval, .duration(.seconds(10) ... .seconds(86_400))) {
-            """
-            for each credential, each event is posted once per interval at most, even if it flaps; \
-            from `10s`
-            """
+            "for each credential, each event is posted once per interval at most, even if it "
+            "flaps; from `10s`"
         }
         Setting.resolve(\.resolvers)
     }

@@ -1,3 +1,6 @@
+import JSON
+import System
+
 /// A request to a gateway's admin listener.
 package struct AdminRequest: Sendable {
     package enum Method: String, Sendable {
@@ -67,5 +70,73 @@ package struct AdminRequest: Sendable {
             let digits = String(byte, radix: 16, uppercase: true)
             return digits.count == 1 ? "%0\(digits)" : "%\(digits)"
         }.joined()
+    }
+}
+
+/// The gateway's answer.
+package struct AdminAnswer: Sendable {
+    package var status = 0
+    package var body: [UInt8] = []
+    /// The start of the listing's next page; nil after the last page.
+    package var next: String?
+    /// Gateways of the cluster that are not in it.
+    package var missing: String?
+
+    package var text: String { String(decoding: body, as: UTF8.self) }
+    package var isFine: Bool { (200..<300).contains(status) }
+
+    /// Why the gateway refuses, safe for a terminal: `{"error":{"code":…,"message":…}}` as a
+    /// sentence, or the lines of `{"ready":false,"reasons":[…]}`.
+    var problem: String? {
+        let json = try? JSONValue(parsing: body)
+        if let message = json?["error"]?["message"]?.text {
+            let code = json?["error"]?["code"]?.text.map { " (\($0))" } ?? ""
+            return TerminalText.sentence(message + code)
+        }
+        let reasons = (json?["reasons"]?.elements ?? []).compactMap(\.text).prefix(20)
+        guard !reasons.isEmpty else { return nil }
+        return reasons.map { TerminalText.sentence($0) }.joined(separator: "\n")
+    }
+}
+
+/// Joins the pages of a JSON listing into one document: the first page's members with the elements
+/// of all pages. It works page by page, so that memory holds only one.
+///
+/// A page is `{…,"name":[…],"next":…}`.
+struct PagedDocument {
+    private let name: String
+    private var hasBegun = false
+    private var hasElements = false
+
+    init(array name: String) {
+        self.name = name
+    }
+
+    /// The text to print for the next page; nil when it is no page of such a listing.
+    mutating func part(of page: [UInt8], isLast: Bool) -> [UInt8]? {
+        guard let elements = elements(of: page) else { return nil }
+        var part = hasBegun ? [] : Array(page[..<elements.startIndex])
+        if hasElements, !elements.isEmpty { part.append(UInt8(ascii: ",")) }
+        part += elements
+        if isLast { part += Array("],\"next\":null}\n".utf8) }
+        hasBegun = true
+        hasElements = hasElements || !elements.isEmpty
+        return part
+    }
+
+    /// The array's content, without its brackets.
+    private func elements(of page: [UInt8]) -> ArraySlice<UInt8>? {
+        var json = JSONReader(page)
+        guard json.take("{") else { return nil }
+        var elements: ArraySlice<UInt8>?
+        repeat {
+            guard let member = json.string(), json.take(":"), let value = json.value() else {
+                return nil
+            }
+            if member == name, value.first == UInt8(ascii: "[") {
+                elements = value.dropFirst().dropLast()
+            }
+        } while json.take(",")
+        return json.take("}") && json.isAtEnd ? elements : nil
     }
 }

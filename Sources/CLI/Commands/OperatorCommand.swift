@@ -1,4 +1,5 @@
 package import Configuration
+import JSON
 import System
 
 /// A command that sends a running gateway one request, or one for each page of a listing, and
@@ -65,5 +66,69 @@ package struct OperatorCommand: Sendable {
         guard answer.status == 401 else { return text.isEmpty ? "HTTP \(answer.status)" : text }
         return "the gateway refuses the token; set the right one with SLUICE_ADMIN_TOKEN or "
             + "SLUICE_ADMIN_TOKEN_FILE, or name the gateway's configuration with --config"
+    }
+}
+
+/// `sluice console`: prints where the console is; with `--open` as a link that logs in once.
+struct ConsoleCommand {
+    let inputs: ConfigurationInputs
+
+    func run(makesLink: Bool) -> CInt {
+        guard let access = configured(try AdminAccess.find(inputs)) else { return ExitCode.wrong }
+        let place = "\(access.tls == nil ? "http" : "https")://\(access.address)"
+        guard makesLink else {
+            Terminal.say("\(place)/console/")
+            return ExitCode.fine
+        }
+        do throws(AdminClient.Unreachable) {
+            let answer = try AdminClient(access).ask(
+                AdminRequest(.post, "/admin/session/code")
+            )
+            let path = (try? JSONValue(parsing: answer.body))?["path"]?.text
+            guard answer.isFine, let path else {
+                Terminal.complain(OperatorCommand.complaint(answer))
+                return ExitCode.failed
+            }
+            Terminal.say(place + path)
+            Terminal.complain("the link logs in once, within a minute; it is as good as the token")
+            return ExitCode.fine
+        } catch {
+            Terminal.complain(error.description)
+            return ExitCode.failed
+        }
+    }
+}
+
+/// `sluice status --watch`: repeats a request and shows its answer until interrupted. Waits for a
+/// gateway that goes away.
+struct WatchCommand {
+    let inputs: ConfigurationInputs
+    let pause: Duration
+    let isOnScreen: Bool
+
+    /// Returns only when the configuration cannot be read.
+    func run(_ request: AdminRequest) -> CInt {
+        guard let sleeper = try? WakeUp() else { return ExitCode.failed }
+        let screen = isOnScreen ? Screen.current : nil
+        while true {
+            // Read again each time, because a new gateway may have created a new token.
+            guard let access = configured(try AdminAccess.find(inputs)) else {
+                return ExitCode.wrong
+            }
+            let text = answer(access, request)
+            let shown = TerminalText.lines(text)
+            Terminal.draw(screen?.drawn(shown) ?? "\(shown)\n")
+            sleeper.wait(timeout: pause)
+        }
+    }
+
+    private func answer(_ access: AdminAccess, _ request: AdminRequest) -> String {
+        do throws(AdminClient.Unreachable) {
+            let answer = try AdminClient(access, patience: .seconds(10)).ask(request)
+            guard answer.isFine else { return OperatorCommand.complaint(answer) + "\n" }
+            return request.shown?(answer.body, 0) ?? answer.text
+        } catch {
+            return "\(error.description)\n(retrying every \(Int(pause / .seconds(1))) s)\n"
+        }
     }
 }

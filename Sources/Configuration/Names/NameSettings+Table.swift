@@ -11,10 +11,8 @@ extension NameSettings: SettingGroup {
             "and at most so long"
         }
         Setting("max_stale", \.maxStale, .duration(.zero ... .seconds(7 * 86_400))) {
-            """
-            how long addresses are used after their time if no resolver answers; also after a restart, \
-            because they are kept in the data directory
-            """
+            "how long addresses are used after their time if no resolver answers; also after a "
+            "restart, because they are kept in the data directory"
         }
         Setting("timeout", \.timeout, .duration(.milliseconds(100) ... .seconds(30))) {
             "for one try to ask one server"
@@ -35,16 +33,11 @@ extension NameSettings: SettingGroup {
 
     /// The row `resolvers` of the file.
     static var resolversSetting: Setting<NameSettings> {
-        Setting(
-            SettingDescription(
-                key: "resolvers",
-                help: "where addresses of hosts come from, see [names](names.md)",
-                members: { ResolverEntry.descriptions },
-                isMap: true
-            ),
-            \.resolvers,
-            ResolverEntry.readAll
-        )
+        Setting("resolvers", \.resolvers, .map(of: ResolverEntry.self)) {
+            "where addresses of hosts come from, see [names](names.md)"
+        } read: {
+            ResolverEntry.readAll(&$0)
+        }
     }
 }
 
@@ -97,24 +90,25 @@ extension Setting where Group: SettingGroup {
             .list(NameSettings.orSystem(names).map { .text($0) })
         }
         return Setting(
-            SettingDescription(
-                key: "resolve",
-                help: """
-                    the [resolvers](names.md) to ask for the host's addresses, in order; `system` is always the \
-                    last resort. Or [lists by host](names.md#by-host): `"*.example.com": [ali]` and `default`. No \
-                    resolver is asked behind a proxy
-                    """,
-                wants: "a list of resolvers, or such lists under hosts",
-                shape: .listOrLists(of: Kind<String>.keyName.shape, count: 1...8),
-                default: "`system`"
-            ),
+            "resolve",
             path,
+            .shaped(
+                "a list of resolvers, or such lists under hosts",
+                .listOrLists(of: Kind<String>.keyName.shape, count: 1...8)
+            ),
             show: { group in
                 let rules = group[keyPath: path]
                 guard !rules.byHost.isEmpty else { return shown(rules.general) }
                 let named = rules.byHost.sorted { $0.key < $1.key }.map { ($0, shown($1)) }
                 return .group(named + [("default", shown(rules.general))])
             }
-        ) { $0.resolverRules("resolve") }
+        ) {
+            "the [resolvers](names.md) to ask for the host's addresses, in order; `system` is "
+            #"always the last resort. Or [lists by host](names.md#by-host): `"*.example.com": "#
+            "[ali]` and `default`. No resolver is asked behind a proxy"
+        } read: {
+            $0.resolverRules("resolve")
+        }
+        .default("`system`")
     }
 }

@@ -41,12 +41,14 @@ struct ResolverEntry: SettingGroup {
     private enum Format { case wire, json }
 
     static var settings: [Setting<ResolverEntry>] {
-        Setting("kind", \.kind, .choice(kinds.map { ($0.key, $0.key) }), default: "required") {
+        Setting("kind", \.kind, .choice(kinds.map { ($0.key, $0.key) })) {
             "`alibaba`, `tencent`, `doh` or `static`"
         }
-        Setting("account", \.account.id, .text(upTo: 64), default: "required for `alibaba`") {
+        .default("required")
+        Setting("account", \.account.id, .text(upTo: 64)) {
             "the account's id at Alibaba's HTTPDNS; for `doh` with `format: json` its `uid`"
         }
+        .default("required for `alibaba`")
         Setting("secret", \.account.secret, .secret(bytesMin: 1)) {
             "signs each query, best from `${file:…}`; without it the account must allow unsigned ones"
         }
@@ -64,9 +66,8 @@ struct ResolverEntry: SettingGroup {
             \.account.region,
             .choice(["cn": .cn, "hk": .hk, "sg": .sg, "de": .de, "us": .us])
         ) { "which of Alibaba's servers are asked first: `cn`, `hk`, `sg`, `de` or `us`" }
-        Setting("id", \.id, .text(upTo: 64), default: "required for `tencent` without `token`") {
-            "the account's id at Tencent's HTTPDNS"
-        }
+        Setting("id", \.id, .text(upTo: 64)) { "the account's id at Tencent's HTTPDNS" }
+            .default("required for `tencent` without `token`")
         Setting("key", \.key, .secret(bytesMin: 1)) {
             "hides names and answers; needed with `id`, best from `${file:…}`"
         }
@@ -76,9 +77,10 @@ struct ResolverEntry: SettingGroup {
         Setting("token", \.token, .secret(bytesMin: 1)) {
             "asks Tencent over https in place of `id` and `key`, best from `${file:…}`"
         }
-        Setting("url", \.url, .text(upTo: 1024), default: "required for `doh`") {
+        Setting("url", \.url, .text(upTo: 1024)) {
             "`https://223.5.5.5/dns-query`: a server of DNS over HTTPS"
         }
+        .default("required for `doh`")
         Setting("format", \.format, .choice(["wire": .wire, "json": .json])) {
             "`wire` is RFC 8484; `json` is Alibaba's `/resolve`"
         }
@@ -91,59 +93,48 @@ struct ResolverEntry: SettingGroup {
             listOf: .ipAddress,
             1...16
         ) { "where the server of `url` is, so that its own name needs no resolver" }
-        Setting(
-            "servers",
-            \.servers,
-            listOf: .resolverServer,
-            1...16,
-            default: "the service's own"
-        ) { "`https://203.107.1.1`: servers in place of the service's own" }
-        Setting("client_ip", \.account.clientAddress, .ipAddress, default: "the gateway's own") {
+        Setting("servers", \.servers, listOf: .resolverServer, 1...16) {
+            "`https://203.107.1.1`: servers in place of the service's own"
+        }
+        .default("the service's own")
+        Setting("client_ip", \.account.clientAddress, .ipAddress) {
             "asks for the answer that a client at this address would get"
         }
+        .default("the gateway's own")
         Setting(
-            SettingDescription(
-                key: "parameters",
-                help: "for Alibaba's software-defined resolution: names and values without `sdns-`",
-                wants: "texts under names",
-                shape: .texts
-            ),
+            "parameters",
             \.account.parameters,
+            .texts(),
             show: {
                 .group(
                     $0.account.parameters.sorted { $0.key < $1.key }.map {
                         ($0.key, .text($0.value))
                     }
                 )
-            },
-            readParameters
-        )
-        Setting(
-            SettingDescription(
-                key: "hosts",
-                help: "for `static`: hosts with a list of addresses each",
-                wants: "lists of addresses under hosts",
-                shape: .texts,
-                default: "required for `static`"
-            ),
-            \.hosts,
-            readHosts
-        )
+            }
+        ) {
+            "for Alibaba's software-defined resolution: names and values without `sdns-`"
+        } read: {
+            readParameters(&$0)
+        }
+        Setting("hosts", \.hosts, .texts("lists of addresses under hosts")) {
+            "for `static`: hosts with a list of addresses each"
+        } read: {
+            readHosts(&$0)
+        }
+        .default("required for `static`")
         Setting("allow_private", \.settings.allowsPrivate, .boolean) {
-            """
-            `true` uses addresses of private networks and of this machine; else they count as no answer. \
-            A server on this machine may always answer them
-            """
+            "`true` uses addresses of private networks and of this machine; else they count as no "
+            "answer. A server on this machine may always answer them"
         }
         Setting("cache", \.settings.isCached, .boolean) {
-            """
-            `false` uses an answer for its own TTL only: `names.ttl_min` does not lengthen it, and it is used \
-            neither after its time nor after a restart
-            """
+            "`false` uses an answer for its own TTL only: `names.ttl_min` does not lengthen it, "
+            "and it is used neither after its time nor after a restart"
         }
-        Setting("ca_file", \.settings.authorities, .readableFile, default: "the system's") {
+        Setting("ca_file", \.settings.authorities, .readableFile) {
             "certificates to trust for the resolver's servers"
         }
+        .default("the system's")
     }
 
     // MARK: - Reading

@@ -1,3 +1,5 @@
+import Routing
+
 /// A group of settings being read: takes what it is asked for, collects what is wrong, and at the
 /// end refuses what nobody asked for.
 package struct Section: ~Copyable {
@@ -202,4 +204,148 @@ package struct Section: ~Copyable {
         if let count = kind.instructions { try report.countInstructions(count(value)) }
         return value
     }
+}
+
+extension Section {
+    func isList(_ key: String) -> Bool {
+        if case .sequence = entries[key]?.value.content { true } else { false }
+    }
+
+    func isEmptyList(_ key: String) -> Bool {
+        if case .sequence(let items) = entries[key]?.value.content { items.isEmpty } else { false }
+    }
+
+    /// A setting of several values: a list in the file, or one text with commas between them.
+    mutating func list<Value>(
+        _ key: String,
+        _ kind: Kind<Value>,
+        counts: ClosedRange<Int>,
+        _ override: Override = .none
+    ) -> [Value]? {
+        guard isList(key) else { return value(key, .commaSeparated(kind, counts), override) }
+        know(key)
+        let fromFile = listFromFile(key, kind, counts)
+        guard overridden(key, override) != nil else { return fromFile }
+        return overriding(override, .commaSeparated(kind, counts))
+    }
+
+    /// The items of a list that can be read, also where others cannot, and without a report: checks
+    /// that compare items with other settings so find every mistake in one run.
+    func readableItems<Value>(
+        _ key: String,
+        _ kind: Kind<Value>,
+        _ override: Override = .none
+    ) -> [Value] {
+        func items(in text: String) -> [Value] {
+            text.split(separator: ",").compactMap { try? kind.parse(trimmed($0)) }
+        }
+        if let (_, text) = overridden(key, override) { return items(in: text) }
+        guard let node = entries[key]?.value, !node.isNull else { return [] }
+        if case .sequence(let nodes) = node.content {
+            return nodes.compactMap { $0.isNull ? nil : try? value(of: $0, kind) }
+        }
+        let text = Kind<String>(wants: kind.wants) { text throws(Mismatch) in text }
+        return (try? value(of: node, text)).map(items) ?? []
+    }
+
+    /// A setting that is a list of groups: each is read as one, and reports what is wrong itself.
+    mutating func groups(_ key: String, max: Int, _ read: (consuming Section) -> Void) {
+        know(key)
+        guard let node = entries[key]?.value, !node.isNull else { return }
+        guard case .sequence(let items) = node.content else {
+            return problem(key, "wants a list of groups of settings, got \(node.kindName)")
+        }
+        report.reporting(place(of: key), key: keyPath(key), try (1...max).check(items.count))
+        for (index, item) in items.prefix(max).enumerated() {
+            read(Section(item, path: "\(keyPath(key))[\(index)]", report: report))
+        }
+    }
+
+    private func listFromFile<Value>(
+        _ key: String,
+        _ kind: Kind<Value>,
+        _ counts: ClosedRange<Int>
+    ) -> [Value]? {
+        guard let node = entries[key]?.value, case .sequence(let items) = node.content else {
+            return nil
+        }
+        let place = report.place(node.line)
+        let count: Void? = report.reporting(place, key: keyPath(key), try counts.check(items.count))
+        // All of them, so that everything wrong is said at once.
+        let taken = items.prefix(counts.upperBound)
+        for item in taken where item.isNull {
+            report.add(line: item.line, key: keyPath(key), "wants \(kind.wants), got nothing")
+        }
+        let values = taken.map { parsed($0, key, kind) }
+        return count == nil || values.contains { $0 == nil } ? nil : values.compactMap(\.self)
+    }
+}
+
+extension Section {
+    /// What a filter or a route matches: one pattern or a list of them. A comma belongs to a
+    /// pattern.
+    mutating func tagPatterns(_ key: String) -> [TagPattern]? {
+        guard !isList(key) else { return list(key, .tagPattern, counts: 1...64) }
+        return value(key, .tagPattern).map { [$0] }
+    }
+
+    /// Values under names of fields, in the order of the file; nil where something is wrong, which
+    /// is reported.
+    mutating func fields<Value>(
+        _ key: String,
+        named name: Kind<String>,
+        _ kind: Kind<Value>
+    ) -> [(name: String, value: Value)]? {
+        var group = section(key)
+        guard !report.hasProblem(with: group.path) else { return nil }
+        let counts = 1...FilterStep.fieldsMax
+        guard counts.contains(group.names.count) else {
+            problem(
+                key,
+                group.names.isEmpty
+                    ? "names no field; give at least one"
+                    : "has \(group.names.count) fields; give at most \(counts.upperBound)"
+            )
+            return nil
+        }
+        var pairs: [(name: String, value: Value)] = []
+        var areRight = true
+        for field in group.names {
+            let (place, path) = (group.place(of: field), group.keyPath(field))
+            let name = report.reporting(place, key: path, try name.parse(field))
+            if !group.has(field) {
+                group.problem(field, "has no value; write \"\" for an empty text")
+            }
+            if let value = group.value(field, kind), name != nil {
+                pairs.append((field, value))
+            } else {
+                areRight = false
+            }
+        }
+        return areRight ? pairs : nil
+    }
+
+    /// Reports a key that is missing, unless the whole group is wrong.
+    func require(_ key: String, _ remedy: String) {
+        guard !has(key), !names.contains(key), !report.hasProblem(with: path) else { return }
+        problem(key, "is missing; \(remedy)")
+    }
+
+    /// Reports names of destinations that do not exist.
+    func refuseUnknownDestinations(_ key: String) {
+        let known = report.destinationNames
+        for destination in readableItems(key, .destinationName)
+        where !known.contains(destination) {
+            let meant = nearMiss(destination, among: known.sorted())
+            problem(
+                key,
+                "there is no destination \(quoted(destination))"
+                    + (meant.map { "; did you mean \($0)?" } ?? "")
+            )
+        }
+    }
+}
+
+extension Kind<String> {
+    static var destinationName: Kind { .text(upTo: 64) }
 }

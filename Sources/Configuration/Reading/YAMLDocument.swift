@@ -1,3 +1,111 @@
+import CYAML
+import JSON
+
+/// A value of a YAML document and the line it stands on.
+///
+/// Scalars stay text: what a text means is decided by the setting that it is for, so that a topic
+/// named `no` is not a boolean.
+package struct YAMLNode: Equatable, Sendable {
+    package indirect enum Content: Equatable, Sendable {
+        case scalar(String, isPlain: Bool)
+        case sequence([YAMLNode])
+        case mapping([Entry])
+    }
+
+    package struct Entry: Equatable, Sendable {
+        package let key: String
+        let line: Int
+        package let value: YAMLNode
+    }
+
+    /// Counted from 1.
+    let line: Int
+    package let content: Content
+
+    /// Whether nothing is given, as in `topic:` or `topic: null`.
+    var isNull: Bool {
+        guard case .scalar(let text, isPlain: true) = content else { return false }
+        return text.isEmpty || text == "~" || text == "null"
+    }
+
+    /// What it is, for a sentence like "wants a size, got a list".
+    var kindName: String {
+        switch content {
+        case .scalar where isNull: "nothing"
+        case .scalar: "a plain value"
+        case .sequence: "a list"
+        case .mapping: "a group of settings"
+        }
+    }
+}
+
+/// Why a text is not a YAML document that we read.
+package struct YAMLError: Error, Equatable {
+    /// Counted from 1.
+    let line: Int
+    package let reason: String
+}
+
+/// How much of YAML is read. The numbers are far above any honest configuration.
+struct YAMLLimits {
+    var bytes = 1 << 20
+    var depth = 32
+    /// Values, those repeated through aliases counted each time.
+    var nodes = 100_000
+}
+
+extension YAMLNode {
+    private static let depthMax = 8
+
+    /// What a JSON object says, as if it stood in the configuration file; on no line of it.
+    init(json bytes: [UInt8], depthMax: Int = depthMax) throws(YAMLError) {
+        var json = JSONReader(bytes)
+        guard let node = Self.read(&json, room: depthMax), json.isAtEnd,
+            case .mapping = node.content
+        else {
+            throw YAMLError(line: 1, reason: "wants a JSON object of settings")
+        }
+        self = node
+    }
+
+    private static func read(_ json: inout JSONReader, room: Int) -> YAMLNode? {
+        guard room > 0 else { return nil }
+        if json.take("{") { return mapping(&json, room) }
+        if json.take("[") { return sequence(&json, room) }
+        if json.isAtString { return json.string().map { scalar($0, isPlain: false) } }
+        return json.literal().map { scalar($0, isPlain: true) }
+    }
+
+    private static func mapping(_ json: inout JSONReader, _ room: Int) -> YAMLNode? {
+        var members: [Entry] = []
+        guard !json.take("}") else { return node(.mapping(members)) }
+        repeat {
+            guard let key = json.string(), json.take(":"), let value = read(&json, room: room - 1)
+            else { return nil }
+            members.append(Entry(key: key, line: decidedLine, value: value))
+        } while json.take(",")
+        return json.take("}") ? node(.mapping(members)) : nil
+    }
+
+    private static func sequence(_ json: inout JSONReader, _ room: Int) -> YAMLNode? {
+        var items: [YAMLNode] = []
+        guard !json.take("]") else { return node(.sequence(items)) }
+        repeat {
+            guard let item = read(&json, room: room - 1) else { return nil }
+            items.append(item)
+        } while json.take(",")
+        return json.take("]") ? node(.sequence(items)) : nil
+    }
+
+    private static func scalar(_ text: String, isPlain: Bool) -> YAMLNode {
+        node(.scalar(text, isPlain: isPlain))
+    }
+
+    private static func node(_ content: Content) -> YAMLNode {
+        YAMLNode(line: decidedLine, content: content)
+    }
+}
+
 /// Builds the tree of one YAML document from libyaml's events, within limits.
 struct YAMLDocument: ~Copyable {
     private struct Anchored {
@@ -136,5 +244,105 @@ private func firstInvalidUTF8(in bytes: [UInt8]) -> Int? {
         case .emptyInput: return nil
         case .error: return position
         }
+    }
+}
+
+/// libyaml's parser as a sequence of events in Swift values.
+struct YAMLEvents: ~Copyable {
+    enum Event {
+        case scalar(String, isPlain: Bool, anchor: String?, tag: String?)
+        case alias(String)
+        case sequenceStart(anchor: String?, tag: String?)
+        case sequenceEnd
+        case mappingStart(anchor: String?, tag: String?)
+        case mappingEnd
+        case documentStart, documentEnd
+        case streamEnd
+    }
+
+    // libyaml keeps pointers into its own struct, so that it must not move.
+    private let parser: UnsafeMutablePointer<yaml_parser_t>
+    private let text: UnsafeMutableBufferPointer<UInt8>
+
+    init(_ bytes: [UInt8]) throws(YAMLError) {
+        parser = .allocate(capacity: 1)
+        text = .allocate(capacity: bytes.count)
+        _ = text.initialize(from: bytes)
+        // Fails for lack of memory only.
+        precondition(yaml_parser_initialize(parser) == 1, "no memory for a YAML parser")
+        yaml_parser_set_input_string(parser, text.baseAddress, text.count)
+    }
+
+    deinit {
+        yaml_parser_delete(parser)
+        parser.deallocate()
+        text.deallocate()
+    }
+
+    /// The next event and its line.
+    mutating func next() throws(YAMLError) -> (event: Event, line: Int) {
+        while true {
+            var raw = yaml_event_t()
+            guard yaml_parser_parse(parser, &raw) == 1 else { throw failure }
+            defer { yaml_event_delete(&raw) }
+            let line = Int(raw.start_mark.line) + 1
+            guard let event = Self.event(from: raw) else { continue }
+            return (event, line)
+        }
+    }
+
+    private static func event(from raw: yaml_event_t) -> Event? {
+        switch raw.type {
+        case YAML_SCALAR_EVENT:
+            let scalar = raw.data.scalar
+            return .scalar(
+                String(
+                    decoding: UnsafeBufferPointer(start: scalar.value, count: scalar.length),
+                    as: UTF8.self
+                ),
+                isPlain: scalar.style == YAML_PLAIN_SCALAR_STYLE,
+                anchor: text(scalar.anchor),
+                tag: text(scalar.tag)
+            )
+        case YAML_ALIAS_EVENT: return .alias(text(raw.data.alias.anchor) ?? "")
+        case YAML_SEQUENCE_START_EVENT:
+            let start = raw.data.sequence_start
+            return .sequenceStart(anchor: text(start.anchor), tag: text(start.tag))
+        case YAML_MAPPING_START_EVENT:
+            let start = raw.data.mapping_start
+            return .mappingStart(anchor: text(start.anchor), tag: text(start.tag))
+        case YAML_SEQUENCE_END_EVENT: return .sequenceEnd
+        case YAML_MAPPING_END_EVENT: return .mappingEnd
+        case YAML_DOCUMENT_START_EVENT: return .documentStart
+        case YAML_DOCUMENT_END_EVENT: return .documentEnd
+        // After the end libyaml answers with empty events for ever.
+        case YAML_STREAM_END_EVENT, YAML_NO_EVENT: return .streamEnd
+        default: return nil
+        }
+    }
+
+    private static func text(_ pointer: UnsafeMutablePointer<yaml_char_t>?) -> String? {
+        pointer.map { String(cString: $0) }
+    }
+
+    private var failure: YAMLError {
+        let state = parser.pointee
+        var reason = state.problem.map { String(cString: $0) } ?? "unreadable"
+        if let context = state.context {
+            reason += " \(String(cString: context))"
+            let begun = Int(state.context_mark.line) + 1
+            if begun != Int(state.problem_mark.line) + 1 { reason += " begun on line \(begun)" }
+        }
+        let line = Int(state.problem_mark.line)
+        if lineHasReference(line) {
+            // There a brace begins a group of settings.
+            reason += "; inside { } and [ ] a ${...} wants quotes: \"${NAME}\""
+        }
+        return YAMLError(line: line + 1, reason: "not valid YAML: \(reason)")
+    }
+
+    private func lineHasReference(_ number: Int) -> Bool {
+        let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        return number < lines.count && lines[number].contains("${".utf8)
     }
 }

@@ -38,14 +38,9 @@ struct ConditionEntry: SettingGroup {
             "`true`: the log has the field; `false`: it has not"
         }
         test("is", .text(upTo: 16 << 10), { .isOneOf([$0]) }) { "the value, in whole" }
-        Setting(
-            SettingDescription(
-                key: "in",
-                help: "up to 256 values: the field has one of them",
-                wants: "a list of texts",
-                shape: .list(of: .text(), count: 1...256)
-            )
-        ) { section, entry in
+        Setting("in", .shaped("a list of texts", .list(of: .text(), count: 1...256))) {
+            "up to 256 values: the field has one of them"
+        } read: { section, entry in
             entry.add(section.list("in", .text(upTo: 16 << 10), counts: 1...256)) { .isOneOf($0) }
         }
         test("matches", .textPattern, FieldTest.matches) {
@@ -54,23 +49,21 @@ struct ConditionEntry: SettingGroup {
         test("at_least", .decimal, FieldTest.atLeast) { "the value is a number, and not less" }
         test("at_most", .decimal, FieldTest.atMost) { "the value is a number, and not more" }
         Setting(
-            SettingDescription(
-                key: "tag",
-                help: "a pattern for the log's tag or a list of them, as in `match`",
-                wants: "\(Kind<TagPattern>.tagPattern.wants), or a list of them",
-                shape: .list(of: .text(), count: 1...64)
+            "tag",
+            .shaped(
+                "\(Kind<TagPattern>.tagPattern.wants), or a list of them",
+                .list(of: .text(), count: 1...64)
             )
-        ) { $1.take($0.tagPatterns("tag")) { .tag($0) } }
+        ) {
+            "a pattern for the log's tag or a list of them, as in `match`"
+        } read: {
+            $1.take($0.tagPatterns("tag")) { .tag($0) }
+        }
         list("all", Condition.all) { "a list of conditions: all must hold" }
         list("any", Condition.any) { "a list of conditions: at least one must hold" }
-        Setting(
-            SettingDescription(
-                key: "not",
-                help: "a condition that must not hold. Conditions are nested up to 8 deep",
-                wants: "a condition",
-                shape: .condition
-            )
-        ) { section, entry in
+        Setting("not", .shaped("a condition", .condition)) {
+            "a condition that must not hold. Conditions are nested up to 8 deep"
+        } read: { section, entry in
             section.know("not")
             guard section.has("not"), let inner = entry.inner(section, "not") else { return false }
             return entry.take(read(section.section("not"), over: inner).condition) { .not($0) }
@@ -132,9 +125,11 @@ struct ConditionEntry: SettingGroup {
         _ test: @escaping (Value) -> FieldTest,
         help: () -> String
     ) -> Setting<ConditionEntry> {
-        Setting(
-            SettingDescription(key: key, help: help(), wants: kind.wants, shape: kind.shape)
-        ) { $1.add($0.value(key, kind), test) }
+        Setting(key, .shaped(kind.wants, kind.shape)) {
+            help()
+        } read: {
+            $1.add($0.value(key, kind), test)
+        }
     }
 
     private static func likeness(
@@ -144,13 +139,11 @@ struct ConditionEntry: SettingGroup {
     ) -> Setting<ConditionEntry> {
         let kind = Kind<String>.text(upTo: 1024)
         return Setting(
-            SettingDescription(
-                key: key,
-                help: help(),
-                wants: "a text, perhaps with *, or a list of them",
-                shape: .list(of: .text(), count: 1...64)
-            )
-        ) { section, entry in
+            key,
+            .shaped("a text, perhaps with *, or a list of them", .list(of: .text(), count: 1...64))
+        ) {
+            help()
+        } read: { section, entry in
             section.know(key)
             guard section.has(key) else { return false }
             return entry.take(section.list(key, kind, counts: 1...64)) {
@@ -164,14 +157,9 @@ struct ConditionEntry: SettingGroup {
         _ join: @escaping ([Condition]) -> Condition,
         help: () -> String
     ) -> Setting<ConditionEntry> {
-        Setting(
-            SettingDescription(
-                key: key,
-                help: help(),
-                wants: "a list of conditions",
-                shape: .conditions
-            )
-        ) { section, entry in
+        Setting(key, .shaped("a list of conditions", .conditions)) {
+            help()
+        } read: { section, entry in
             section.know(key)
             guard section.has(key), let inner = entry.inner(section, key) else { return false }
             var conditions: [Condition] = []

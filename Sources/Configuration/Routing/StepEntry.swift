@@ -25,20 +25,13 @@ struct StepEntry: SettingGroup {
         group("split", Splitting.self)
         group("time", TimeEntry.self)
         row("topic", .template, FilterStep.Action.topic) {
-            """
-            the topic of the log in place of its device's: `{{field:screen}}`; the logs of a request \
-            may have 1024 different topics and sources, and beyond that the step fails
-            """
+            "the topic of the log in place of its device's: `{{field:screen}}`; the logs of a "
+            "request may have 1024 different topics and sources, and beyond that the step fails"
         }
         row("source", .template, FilterStep.Action.source) { "the source of the log, likewise" }
-        Setting(
-            SettingDescription(
-                key: "when",
-                help: "the step is for logs for which this holds",
-                members: { ConditionEntry.descriptions }
-            ),
-            \.condition
-        ) { section in
+        Setting("when", \.condition, .group(of: ConditionEntry.self)) {
+            "the step is for logs for which this holds"
+        } read: { section in
             section.know("when")
             guard section.has("when") else { return nil }
             return ConditionEntry.read(section.section("when")).condition.map(Optional.some)
@@ -46,39 +39,21 @@ struct StepEntry: SettingGroup {
     }
 
     @SettingRows<StepEntry> private static var fieldActions: [Setting<StepEntry>] {
-        action(
-            SettingDescription(
-                key: "add",
-                help: """
-                    fields that the log has not yet: `{ app: shop, page: "{{captured}}" }`. A value may \
-                    have `{{tag}}`, `{{captured}}` (what the last wildcard of `match` took), \
-                    `{{field:NAME}}`, `{{client_ip}}`, `{{key}}` (the device key's name) and \
-                    `{{receipt}}`
-                    """,
-                wants: "values under names of fields",
-                shape: .texts
-            )
-        ) {
+        action("add", .texts("values under names of fields")) {
+            #"fields that the log has not yet: `{ app: shop, page: "{{captured}}" }`. A value may "#
+            "have `{{tag}}`, `{{captured}}` (what the last wildcard of `match` took), "
+            "`{{field:NAME}}`, `{{client_ip}}`, `{{key}}` (the device key's name) and `{{receipt}}`"
+        } read: {
             $0.fields("add", named: .newFieldName, .template).map { .add($0.map(Assignment.init)) }
         }
-        action(
-            SettingDescription(
-                key: "set",
-                help: "as `add`, also in place of fields that the log has",
-                wants: "values under names of fields",
-                shape: .texts
-            )
-        ) {
+        action("set", .texts("values under names of fields")) {
+            "as `add`, also in place of fields that the log has"
+        } read: {
             $0.fields("set", named: .newFieldName, .template).map { .set($0.map(Assignment.init)) }
         }
-        action(
-            SettingDescription(
-                key: "rename",
-                help: "new names under the present ones: `{ uid: user_id }`",
-                wants: "new names under names of fields",
-                shape: .texts
-            )
-        ) { section in
+        action("rename", .texts("new names under names of fields")) {
+            "new names under the present ones: `{ uid: user_id }`"
+        } read: { section in
             let names = section.fields("rename", named: .fieldName, .newFieldName)
             return names.map { .rename($0.map { Renaming(from: $0.name, to: $0.value) }) }
         }
@@ -117,15 +92,9 @@ struct StepEntry: SettingGroup {
         _ key: String,
         _ kind: Kind<Value>,
         _ make: @escaping (Value) -> FilterStep.Action,
-        help: () -> String
+        @TextParts help: () -> String
     ) -> Setting<StepEntry> {
-        let description = SettingDescription(
-            key: key,
-            help: help(),
-            wants: kind.wants,
-            shape: kind.shape
-        )
-        return action(description) { $0.value(key, kind).map(make) }
+        action(key, .shaped(kind.wants, kind.shape), help: help) { $0.value(key, kind).map(make) }
     }
 
     private static func list(
@@ -134,31 +103,28 @@ struct StepEntry: SettingGroup {
         help: () -> String
     ) -> Setting<StepEntry> {
         let counts = 1...FilterStep.fieldsMax
-        let description = SettingDescription(
-            key: key,
-            help: help(),
-            wants: "\(Kind<FieldPattern>.fieldPattern.wants), or a list of them",
-            shape: .list(of: .text(), count: counts)
-        )
-        return action(description) { $0.list(key, .fieldPattern, counts: counts).map(make) }
+        let wants = "\(Kind<FieldPattern>.fieldPattern.wants), or a list of them"
+        return action(key, .shaped(wants, .list(of: .text(), count: counts)), help: help) {
+            $0.list(key, .fieldPattern, counts: counts).map(make)
+        }
     }
 
     private static func group<Group: StepGroup>(
         _ key: String,
         _ group: Group.Type
     ) -> Setting<StepEntry> {
-        action(SettingDescription(key: key, members: { group.descriptions })) {
-            group.read($0.section(key)).action
-        }
+        action(key, .group(of: group), help: { "" }) { group.read($0.section(key)).action }
     }
 
     private static func action(
-        _ description: SettingDescription,
-        _ read: @escaping (inout Section) -> FilterStep.Action?
+        _ key: String,
+        _ form: SettingDescription,
+        @TextParts help: () -> String,
+        read: @escaping (inout Section) -> FilterStep.Action?
     ) -> Setting<StepEntry> {
-        Setting(description) { section, entry in
-            section.know(description.key)
-            guard section.has(description.key), let action = read(&section) else { return false }
+        Setting(key, form, help: help) { section, entry in
+            section.know(key)
+            guard section.has(key), let action = read(&section) else { return false }
             entry.action = action
             return true
         }

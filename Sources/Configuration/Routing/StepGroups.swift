@@ -19,17 +19,14 @@ extension Redaction: StepGroup {
         Setting.fields(\.fields, orElse: "name fields, as in [msg, email]") {
             "fields whose values must not be stored as they are: `[msg, \"*_email\", \"__tag__:user\"]`"
         }
-        Setting("pattern", \.what, .redacted, default: "the whole value") {
-            """
-            what is replaced: `email`, `phone`, `card` (payment cards), `ip`, `id_card` (Chinese identity \
-            numbers), `jwt`, or a regular expression of RE2
-            """
+        Setting("pattern", \.what, .redacted) {
+            "what is replaced: `email`, `phone`, `card` (payment cards), `ip`, `id_card` (Chinese "
+            "identity numbers), `jwt`, or a regular expression of RE2"
         }
+        .default("the whole value")
         Setting("with", \.with, .replacement) {
-            """
-            `mask` (asterisks), `hash` (the same text has the same hash; needs `filters_secret`), \
-            `remove`, or a text that stands in its place
-            """
+            "`mask` (asterisks), `hash` (the same text has the same hash; needs `filters_secret`), "
+            "`remove`, or a text that stands in its place"
         }
     }
 
@@ -113,26 +110,22 @@ struct ParsingEntry: StepGroup {
     private var removesSource = false
 
     static var settings: [Setting<ParsingEntry>] {
-        Setting("field", \.field, .fieldName, orElse: "name the field that is parsed") {
-            "the field whose value becomes fields, 64 at most"
-        }
+        Setting("field", \.field, .fieldName) { "the field whose value becomes fields, 64 at most" }
+            .orElse("name the field that is parsed")
         Setting(
             "as",
             \.format,
-            Kind<Format?>.choice(["json": .json, "kv": .keyValue, "regex": .regex]),
-            orElse: "give json, kv or regex"
+            Kind<Format?>.choice(["json": .json, "kv": .keyValue, "regex": .regex])
         ) {
-            """
-            `json` (the members of an object), `kv` (`key=value` pairs) or `regex` (the named groups of \
-            `pattern`)
-            """
+            "`json` (the members of an object), `kv` (`key=value` pairs) or `regex` (the named "
+            "groups of `pattern`)"
         }
+        .orElse("give json, kv or regex")
         Setting("pattern", \.pattern, .textPattern) {
             "with `as: regex`: `\"^(?P<method>[A-Z]+) (?P<path>[^ ]+)\"`"
         }
-        Setting("prefix", \.prefix, .text(upTo: 64), default: "none") {
-            "stands in front of each new name"
-        }
+        Setting("prefix", \.prefix, .text(upTo: 64)) { "stands in front of each new name" }
+            .default("none")
         Setting("remove", \.removesSource, .boolean) { "`true`: the parsed field goes" }
     }
 
@@ -183,9 +176,8 @@ extension Truncation: StepGroup {
         Setting.fields(\.fields, orElse: "name fields, as in [msg]") {
             "fields whose values are cut at the end of a character"
         }
-        Setting("bytes", \.bytes, .size(1...1 << 20), orElse: "give a size such as 4KiB") {
-            "what is left at most: `4KiB`"
-        }
+        Setting("bytes", \.bytes, .size(1...1 << 20)) { "what is left at most: `4KiB`" }
+            .orElse("give a size such as 4KiB")
     }
 
     var action: FilterStep.Action { .truncate(self) }
@@ -195,12 +187,14 @@ extension Sampling: StepGroup {
     init() { self.init(keep: 0) }
 
     static var settings: [Setting<Sampling>] {
-        Setting("keep", \.keep, .millionths, orElse: "give a percentage such as 10%") {
+        Setting("keep", \.keep, .millionths) {
             "the part of the logs that stays: `10%` or `0.5%`; the others are dropped and counted"
         }
-        Setting("by", \.field, .fieldName, default: "none: chance decides") {
+        .orElse("give a percentage such as 10%")
+        Setting("by", \.field, .fieldName) {
             "logs with the same value of this field stay or go together, on every gateway"
         }
+        .default("none: chance decides")
     }
 
     var action: FilterStep.Action { .sample(self) }
@@ -210,20 +204,18 @@ extension Splitting: StepGroup {
     init() { self.init(field: "") }
 
     static var settings: [Setting<Splitting>] {
-        Setting("field", \.field, .fieldName, orElse: "name the field that has the array") {
-            """
-            the field with a JSON array: each element becomes a log with the other fields; an empty \
-            array leaves the log as it is
-            """
+        Setting("field", \.field, .fieldName) {
+            "the field with a JSON array: each element becomes a log with the other fields; an "
+            "empty array leaves the log as it is"
         }
-        Setting("as", \.name, .newFieldName, default: "the same field") {
+        .orElse("name the field that has the array")
+        Setting("as", \.name, .newFieldName) {
             "the field that has the element; objects and arrays are text, for `parse`"
         }
+        .default("the same field")
         Setting("most", \.most, .count(Splitting.counts)) {
-            """
-            the step fails for an array with more elements, and where the pieces would take more bytes \
-            than the logs of the request and 1 MiB
-            """
+            "the step fails for an array with more elements, and where the pieces would take more "
+            "bytes than the logs of the request and 1 MiB"
         }
     }
 
@@ -238,21 +230,16 @@ struct TimeEntry: StepGroup {
     private var format = TimeFormat.iso
 
     static var settings: [Setting<TimeEntry>] {
-        Setting("field", \.field, .fieldName, orElse: "name the field that has the time") {
+        Setting("field", \.field, .fieldName) {
             "the field with the log's time; it stays. The step fails for a value that is no such time"
         }
-        Setting(
-            "format",
-            \.format,
-            .timeFormat,
-            orElse: "give iso, s, ms, us, ns or a text such as %Y-%m-%d %H:%M:%S"
-        ) {
-            """
-            `iso`, a number since 1970 in `s`, `ms`, `us` or `ns`, or a text such as \
-            `"%d/%b/%Y:%H:%M:%S %z"`: `%Y %m %d %e %b %a %H %I %p %M %S %f %z %s %F %T %%`, English names, \
-            UTC without `%z`
-            """
+        .orElse("name the field that has the time")
+        Setting("format", \.format, .timeFormat) {
+            "`iso`, a number since 1970 in `s`, `ms`, `us` or `ns`, or a text such as "
+            #"`"%d/%b/%Y:%H:%M:%S %z"`: `%Y %m %d %e %b %a %H %I %p %M %S %f %z %s %F %T %%`, "#
+            "English names, UTC without `%z`"
         }
+        .orElse("give iso, s, ms, us, ns or a text such as %Y-%m-%d %H:%M:%S")
     }
 
     var action: FilterStep.Action { .time(field: field, format) }

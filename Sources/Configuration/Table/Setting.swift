@@ -73,7 +73,7 @@ extension SettingGroup {
 package struct ConfigurationChange: Equatable, Sendable {
     package let key: String
     /// It takes effect without a restart.
-    package let isImmediate: Bool
+    package var isImmediate = true
 }
 
 /// What a reload does with a changed setting.
@@ -85,14 +85,93 @@ enum Reload {
 }
 
 /// One row of a group's table: all that is known about a setting.
+///
+///     Setting("timeout", \.timeout, .duration(.seconds(1) ... .seconds(60))) {
+///         "for one attempt"
+///     }
+///     .default("`10s`").reload(.atRestart)
 struct Setting<Group> {
-    let description: SettingDescription
+    private(set) var description: SettingDescription
+    private var reload: Reload
+    /// Says how to give a value that must be given.
+    private var remedy: String?
+    private let readValue: (inout Section, inout Group, Override) -> Bool
+    private let difference: (Group, Group, Reload) -> [ConfigurationChange]
+    private let copy: (inout Group, Group, Reload) -> Void
+    let show: (Group) -> SettingValue
+
     /// Sets the value in the group; false where the file says nothing, or something wrong, which is
     /// reported.
-    let read: (inout Section, inout Group) -> Bool
-    let changes: (Group, Group) -> [ConfigurationChange]
-    let apply: (inout Group, Group) -> Void
-    let show: (Group) -> SettingValue
+    func read(_ section: inout Section, _ group: inout Group) -> Bool {
+        if let remedy { section.require(description.key, remedy) }
+        return readValue(&section, &group, description.override)
+    }
+
+    func changes(_ old: Group, _ new: Group) -> [ConfigurationChange] {
+        difference(old, new, reload)
+    }
+
+    func apply(_ running: inout Group, _ new: Group) { copy(&running, new, reload) }
+
+    // MARK: - Modifiers
+
+    /// The default as documents name it: Markdown, a value in backticks.
+    func `default`(_ text: String) -> Setting { with { $0.description.default = text } }
+
+    /// An option or a variable that beats the file.
+    func from(_ override: Override) -> Setting { with { $0.description.override = override } }
+
+    func reload(_ reload: Reload) -> Setting {
+        with {
+            $0.reload = reload
+            $0.description.isImmediate = reload != .atRestart
+        }
+    }
+
+    /// The value must be given, and a report says that if it is not.
+    func orElse(_ remedy: String) -> Setting {
+        with {
+            $0.remedy = remedy
+            $0.description.isRequired = true
+        }
+    }
+
+    private func with(_ change: (inout Setting) -> Void) -> Setting {
+        var setting = self
+        change(&setting)
+        return setting
+    }
+
+    /// The row in a table of a group that holds this one, and has its keys among its own.
+    func lifted<Outer>(_ path: WritableKeyPath<Outer, Group>) -> Setting<Outer> {
+        Setting<Outer>(
+            description: description,
+            reload: reload,
+            remedy: remedy,
+            readValue: { readValue(&$0, &$1[keyPath: path], $2) },
+            difference: { difference($0[keyPath: path], $1[keyPath: path], $2) },
+            copy: { copy(&$0[keyPath: path], $1[keyPath: path], $2) },
+            show: { show($0[keyPath: path]) }
+        )
+    }
+
+    /// A reload applies it at once only where this holds for the running group and the new one.
+    func appliedOnly(where condition: @escaping (Group, Group) -> Bool) -> Setting {
+        Setting(
+            description: description,
+            reload: reload,
+            remedy: remedy,
+            readValue: readValue,
+            difference: { old, new, reload in
+                difference(old, new, reload).map {
+                    let isImmediate = $0.isImmediate && condition(old, new)
+                    return ConfigurationChange(key: $0.key, isImmediate: isImmediate)
+                }
+            },
+            copy: { if condition($0, $1) { copy(&$0, $1, $2) } },
+            show: show
+        )
+    }
 }
 
 @resultBuilder
@@ -102,38 +181,30 @@ enum SettingRows<Group> {
     static func buildBlock(_ rows: [Setting<Group>]...) -> [Setting<Group>] { rows.flatMap(\.self) }
 }
 
+/// A text of several lines of source, joined without anything between them.
+@resultBuilder
+enum TextParts {
+    static func buildBlock(_ parts: String...) -> String { parts.joined() }
+}
+
 // MARK: - Rows
 
 extension Setting where Group: SettingGroup {
     /// A single value. With `required` it must be given, except in a sandbox, which uses that
-    /// value; with `orElse` it must be given, and a report says that if it is not.
+    /// value.
     init<Value: Equatable>(
         _ key: String,
         _ path: WritableKeyPath<Group, Value>,
         _ kind: Kind<Value>,
-        from override: Override = .none,
-        default given: String? = nil,
         required inSandbox: Value? = nil,
-        orElse remedy: String? = nil,
-        reload: Reload = Group.reload,
-        help: () -> String
+        @TextParts help: () -> String
     ) {
-        self.init(
-            SettingDescription(
-                key: key,
-                help: help(),
-                wants: kind.wants,
-                shape: kind.shape,
-                default: given ?? kind.show(Group()[keyPath: path]).written.map { "`\($0)`" },
-                override: override,
-                isRequired: inSandbox != nil || remedy != nil,
-                isImmediate: reload != .atRestart
-            ),
-            path,
-            reload: reload,
-            show: { kind.show($0[keyPath: path]) }
-        ) { section in
-            if let remedy { section.require(key, remedy) }
+        var form = SettingDescription.shaped(kind.wants, kind.shape)
+        form.default = kind.show(Group()[keyPath: path]).written.map { "`\($0)`" }
+        form.isRequired = inSandbox != nil
+        self.init(key, path, form, help(), show: { kind.show($0[keyPath: path]) }) {
+            section,
+            override in
             guard let inSandbox else { return section.value(key, kind, override) }
             return section.required(key, override, inSandbox: inSandbox) { $0.value(key, kind, $1) }
         }
@@ -144,27 +215,15 @@ extension Setting where Group: SettingGroup {
         _ key: String,
         _ path: WritableKeyPath<Group, Value?>,
         _ kind: Kind<Value>,
-        from override: Override = .none,
-        default absent: String = "none",
         shownAs shown: ((Group) -> SettingValue)? = nil,
-        reload: Reload = Group.reload,
-        help: () -> String
+        @TextParts help: () -> String
     ) {
-        self.init(
-            SettingDescription(
-                key: key,
-                help: help(),
-                wants: kind.wants,
-                shape: kind.shape,
-                default: absent,
-                override: override,
-                isNullable: shown == nil,
-                isImmediate: reload != .atRestart
-            ),
-            path,
-            reload: reload,
-            show: shown ?? { $0[keyPath: path].map(kind.show) ?? .absent }
-        ) { $0.value(key, kind, override).map(Optional.some) }
+        var form = SettingDescription.shaped(kind.wants, kind.shape)
+        form.isNullable = shown == nil
+        let show = shown ?? { $0[keyPath: path].map(kind.show) ?? .absent }
+        self.init(key, path, form, help(), show: show) {
+            $0.value(key, kind, $1).map(Optional.some)
+        }
     }
 
     /// A list. `value` makes the group's value of the items, `items` the other way for documents.
@@ -173,32 +232,19 @@ extension Setting where Group: SettingGroup {
         _ path: WritableKeyPath<Group, Value>,
         listOf kind: Kind<Item>,
         _ counts: ClosedRange<Int>,
-        from override: Override = .none,
-        default given: String = "none",
         required inSandbox: [Item]? = nil,
-        orElse remedy: String? = nil,
         mayBeEmpty: Bool = false,
-        reload: Reload = Group.reload,
         as value: @escaping ([Item]) -> Value,
         shownAs items: @escaping (Value) -> [Item] = { _ in [] },
-        help: () -> String
+        @TextParts help: () -> String
     ) {
-        self.init(
-            SettingDescription(
-                key: key,
-                help: help(),
-                wants: "\(kind.wants), or a list of them",
-                shape: .list(of: kind.shape, count: counts),
-                default: given,
-                override: override,
-                isRequired: inSandbox != nil || remedy != nil,
-                isImmediate: reload != .atRestart
-            ),
-            path,
-            reload: reload,
-            show: { .list(items($0[keyPath: path]).map(kind.show)) }
-        ) { section in
-            if let remedy { section.require(key, remedy) }
+        let shape = SettingShape.list(of: kind.shape, count: counts)
+        var form = SettingDescription.shaped("\(kind.wants), or a list of them", shape)
+        form.isRequired = inSandbox != nil
+        let show = { (group: Group) in
+            SettingValue.list(items(group[keyPath: path]).map(kind.show))
+        }
+        self.init(key, path, form, help(), show: show) { section, override in
             if mayBeEmpty, section.isEmptyList(key) {
                 section.know(key)
                 return nil
@@ -218,25 +264,17 @@ extension Setting where Group: SettingGroup {
         _ path: WritableKeyPath<Group, [Item]>,
         listOf kind: Kind<Item>,
         _ counts: ClosedRange<Int>,
-        from override: Override = .none,
-        default given: String = "none",
         required inSandbox: [Item]? = nil,
-        orElse remedy: String? = nil,
         mayBeEmpty: Bool = false,
-        reload: Reload = Group.reload,
-        help: () -> String
+        @TextParts help: () -> String
     ) {
         self.init(
             key,
             path,
             listOf: kind,
             counts,
-            from: override,
-            default: given,
             required: inSandbox,
-            orElse: remedy,
             mayBeEmpty: mayBeEmpty,
-            reload: reload,
             as: \.self,
             shownAs: \.self,
             help: help
@@ -245,75 +283,85 @@ extension Setting where Group: SettingGroup {
 
     /// A value with a reader of its own.
     init<Value: Equatable>(
-        _ description: SettingDescription,
+        _ key: String,
         _ path: WritableKeyPath<Group, Value>,
-        reload: Reload = Group.reload,
+        _ form: SettingDescription,
         show: @escaping (Group) -> SettingValue = { _ in .hidden },
-        _ read: @escaping (inout Section) -> Value?
+        @TextParts help: () -> String,
+        read: @escaping (inout Section) -> Value?
     ) {
-        self.description = description
-        self.read = { section, group in
-            guard let value = read(&section) else { return false }
-            group[keyPath: path] = value
-            return true
-        }
-        changes = { old, new in
-            guard reload != .silent, old[keyPath: path] != new[keyPath: path] else { return [] }
-            return [ConfigurationChange(key: description.key, isImmediate: reload == .atOnce)]
-        }
-        apply = { running, new in
-            if reload != .atRestart { running[keyPath: path] = new[keyPath: path] }
-        }
-        self.show = show
+        self.init(key, path, form, help(), show: show) { section, _ in read(&section) }
+    }
+
+    private init<Value: Equatable>(
+        _ key: String,
+        _ path: WritableKeyPath<Group, Value>,
+        _ form: SettingDescription,
+        _ help: String,
+        show: @escaping (Group) -> SettingValue,
+        _ read: @escaping (inout Section, Override) -> Value?
+    ) {
+        self.init(
+            description: form.named(key, help),
+            reload: .atOnce,
+            readValue: { section, group, override in
+                guard let value = read(&section, override) else { return false }
+                group[keyPath: path] = value
+                return true
+            },
+            difference: { old, new, reload in
+                guard reload != .silent, old[keyPath: path] != new[keyPath: path] else { return [] }
+                return [ConfigurationChange(key: key, isImmediate: reload == .atOnce)]
+            },
+            copy: { if $2 != .atRestart { $0[keyPath: path] = $1[keyPath: path] } },
+            show: show
+        )
+        self = reload(Group.reload)
     }
 
     /// A group within the group.
     init<Inner: SettingGroup>(group key: String, _ path: WritableKeyPath<Group, Inner>) {
-        description = SettingDescription(key: key, members: { Inner.descriptions })
-        read = { section, group in
-            group[keyPath: path] = Inner.read(section.section(key), over: group[keyPath: path])
-            return true
-        }
-        changes = { $0[keyPath: path].changes(to: $1[keyPath: path], at: key + ".") }
-        apply = { $0[keyPath: path].apply($1[keyPath: path]) }
-        show = { .present($0[keyPath: path].shown) }
-    }
-
-    /// A row whose reader does all; for groups that become another value once they are read.
-    init(_ description: SettingDescription, _ read: @escaping (inout Section, inout Group) -> Bool)
-    {
-        self.description = description
-        self.read = read
-        changes = { _, _ in [] }
-        apply = { _, _ in }
-        show = { _ in .hidden }
-    }
-}
-
-extension Setting {
-    /// The row in a table of a group that holds this one, and has its keys among its own.
-    func lifted<Outer>(_ path: WritableKeyPath<Outer, Group>) -> Setting<Outer> {
-        Setting<Outer>(
-            description: description,
-            read: { read(&$0, &$1[keyPath: path]) },
-            changes: { changes($0[keyPath: path], $1[keyPath: path]) },
-            apply: { apply(&$0[keyPath: path], $1[keyPath: path]) },
-            show: { show($0[keyPath: path]) }
+        self.init(
+            description: .group(of: Inner.self).named(key, ""),
+            reload: .atOnce,
+            readValue: { section, group, _ in
+                group[keyPath: path] = Inner.read(section.section(key), over: group[keyPath: path])
+                return true
+            },
+            difference: { old, new, _ in
+                old[keyPath: path].changes(to: new[keyPath: path], at: key + ".")
+            },
+            copy: { running, new, _ in running[keyPath: path].apply(new[keyPath: path]) },
+            show: { .present($0[keyPath: path].shown) }
         )
     }
 
-    /// A reload applies it at once only where this holds for the running group and the new one.
-    func appliedOnly(where condition: @escaping (Group, Group) -> Bool) -> Setting {
-        Setting(
-            description: description,
-            read: read,
-            changes: { old, new in
-                changes(old, new).map {
-                    let isImmediate = $0.isImmediate && condition(old, new)
-                    return ConfigurationChange(key: $0.key, isImmediate: isImmediate)
-                }
-            },
-            apply: { running, new in if condition(running, new) { apply(&running, new) } },
+    /// A row whose reader does all; for groups that become another value once they are read.
+    init(
+        _ key: String,
+        _ form: SettingDescription,
+        @TextParts help: () -> String,
+        read: @escaping (inout Section, inout Group) -> Bool
+    ) {
+        self.init(key, form, help: help, read: read, changes: { _, _ in [] })
+    }
+
+    /// A row with its own way to tell and to apply changes.
+    init(
+        _ key: String,
+        _ form: SettingDescription,
+        show: @escaping (Group) -> SettingValue = { _ in .hidden },
+        @TextParts help: () -> String,
+        read: @escaping (inout Section, inout Group) -> Bool,
+        changes: @escaping (Group, Group) -> [ConfigurationChange],
+        apply: @escaping (inout Group, Group) -> Void = { _, _ in }
+    ) {
+        self.init(
+            description: form.named(key, help()),
+            reload: .atOnce,
+            readValue: { section, group, _ in read(&section, &group) },
+            difference: { old, new, _ in changes(old, new) },
+            copy: { running, new, _ in apply(&running, new) },
             show: show
         )
     }

@@ -1,24 +1,58 @@
 /// A setting for documents: all of its row but the code.
 package struct SettingDescription: Sendable {
-    package let key: String
+    package private(set) var key = ""
     /// One sentence in Markdown.
     package private(set) var help = ""
     /// "a size such as 64MiB"
     package private(set) var wants = "a group of settings"
     private(set) var shape = SettingShape.text()
-    private(set) var `default`: String?
-    private(set) var override = Override.none
-    private(set) var isRequired = false
+    var `default`: String?
+    var override = Override.none
+    var isRequired = false
     /// Absent, JSON shows null.
-    private(set) var isNullable = false
+    var isNullable = false
     /// A reload applies it without a restart.
-    package private(set) var isImmediate = true
+    package var isImmediate = true
     /// The settings of a group, made only for documents: a file may have thousands of groups.
     private(set) var members: (@Sendable () -> [SettingDescription])?
     /// A list of such groups.
     private(set) var isList = false
     /// Such groups under names of the operator's choice.
     private(set) var isMap = false
+
+    /// A value that looks like this.
+    static func shaped(_ wants: String, _ shape: SettingShape) -> SettingDescription {
+        SettingDescription(wants: wants, shape: shape)
+    }
+
+    /// Texts under names of the operator's choice.
+    static func texts(_ wants: String = "texts under names") -> SettingDescription {
+        shaped(wants, .texts)
+    }
+
+    static func group(of group: (some SettingGroup).Type) -> SettingDescription {
+        SettingDescription(members: { group.descriptions })
+    }
+
+    static func list(of group: (some SettingGroup).Type) -> SettingDescription {
+        list { group.descriptions }
+    }
+
+    static func list(
+        _ members: @escaping @Sendable () -> [SettingDescription]
+    ) -> SettingDescription {
+        SettingDescription(members: members, isList: true)
+    }
+
+    static func map(of group: (some SettingGroup).Type) -> SettingDescription {
+        SettingDescription(members: { group.descriptions }, isMap: true)
+    }
+
+    func named(_ key: String, _ help: String) -> SettingDescription {
+        var named = self
+        (named.key, named.help) = (key, help)
+        return named
+    }
 }
 
 extension SettingDescription {

@@ -1,5 +1,6 @@
 package import Configuration
 package import Credentials
+package import Crypto
 package import Delivery
 package import Ingest
 package import Queue
@@ -60,5 +61,90 @@ package struct GatewayParts: Sendable {
         self.certificates = certificates
         self.workers = workers
         self.journal = journal
+    }
+}
+
+/// The threads that work for operators. A slow job of one kind delays neither the loops nor jobs of
+/// other kinds.
+package struct OperatorWorkers: Sendable {
+    /// Makes changes at run time, one after the other.
+    package let changes: SerialWorker
+    /// Proves credentials, which may wait long for SLS and STS.
+    package let proofs: SerialWorker
+    /// Reads long lists from the queue, also those of other gateways of the cluster, for whose
+    /// answers it waits.
+    package let views: SerialWorker
+    /// Lets other gateways change their dead letters, and waits for that, up to half a minute.
+    package let changesElsewhere: SerialWorker
+    /// Answers other gateways. It waits for none of them, so two that ask each other both get their
+    /// answers.
+    package let answers: SerialWorker
+
+    /// How often the thread of changes looks at certificates, credentials, removed destinations and
+    /// decisions of other gateways that could not be applied.
+    private static let watchPause: Duration = .seconds(10)
+
+    package static let waitingViewsMax = 8
+
+    package init() throws(SystemError) {
+        changes = try SerialWorker("changes")
+        proofs = try SerialWorker("rotations")
+        views = try SerialWorker("views", waitingMax: Self.waitingViewsMax)
+        changesElsewhere = try SerialWorker("relays", waitingMax: 8)
+        answers = try SerialWorker("answers", waitingMax: 16)
+    }
+
+    package func start(
+        _ certificates: CertificateReload,
+        _ alerts: CredentialAlerts,
+        _ reload: ConfigurationReload,
+        _ shared: SharedDecisions
+    ) throws(SystemError) {
+        try changes.start(every: Self.watchPause) {
+            for watch in certificates.watches { watch.look() }
+            alerts.look()
+            reload.closeEmptied()
+            shared.applyIfDue()
+        }
+        try proofs.start()
+        try views.start()
+        try changesElsewhere.start()
+        try answers.start()
+    }
+
+    package func stop() {
+        changes.stop()
+        proofs.stop()
+        views.stop()
+        changesElsewhere.stop()
+        answers.stop()
+    }
+}
+
+/// The admin tokens in use. A reload replaces them.
+package struct AdminTokens: Sendable {
+    private let keys: Locked<AdminKeys>
+    /// The main token of the start, used after a reload that configures none.
+    private let mainAtStart: Secret
+
+    /// `main` is the configured main token, or the generated one.
+    package init(main: Secret, _ settings: AdminSettings) {
+        mainAtStart = main
+        keys = Locked(AdminKeys(main: main, named: settings.tokens))
+    }
+
+    /// Whose token an `Authorization` field shows; nil when the token is unknown.
+    package func holder(of authorization: ArraySlice<UInt8>) -> AdminHolder? {
+        keys.withLock { $0 }.holder(of: authorization)
+    }
+
+    /// Whether the holder's token still exists, with the same role.
+    package func knows(_ holder: AdminHolder) -> Bool { keys.withLock { $0 }.know(holder) }
+
+    /// Takes over a reload's tokens, and returns which holders remain.
+    func use(_ settings: AdminSettings) -> (AdminHolder) -> Bool {
+        let new = AdminKeys(main: settings.token ?? mainAtStart, named: settings.tokens)
+        keys.withLock { $0 = new }
+        return new.know
     }
 }
