@@ -101,11 +101,10 @@ package struct AdminSettings: SettingGroup, Sendable, Equatable {
 
     func check(_ section: borrowing Section) {
         guard !listen.isLoopback, !Self.isTokenGiven(section) else { return }
-        section.problem(
-            "listen",
+        section.problem("listen") {
             "\(listen) can be reached from other machines, so it wants a token of yours: set "
-                + "admin.token, SLUICE_ADMIN_TOKEN or \(Self.fileVariable), or listen on 127.0.0.1"
-        )
+            "admin.token, SLUICE_ADMIN_TOKEN or \(Self.fileVariable), or listen on 127.0.0.1"
+        }
     }
 }
 
@@ -183,12 +182,10 @@ struct AdminClientEntry: SettingGroup {
         } else if let place = section.origin(of: "key", keySource),
             section.origin(of: "certificate", certificateSource) == nil
         {
-            section.report.add(
-                place,
-                key: section.keyPath("key"),
+            section.report.add(place, key: section.keyPath("key")) {
                 "there is no certificate for it; give that too (admin.client.certificate, "
-                    + "--admin-cert or SLUICE_ADMIN_CERT)"
-            )
+                "--admin-cert or SLUICE_ADMIN_CERT)"
+            }
         }
         section.refuseOthers()
         return settings

@@ -38,10 +38,9 @@ struct CredentialsGroup: SettingGroup {
         for name in names {
             guard let caller = callers[name] else { continue }
             if !names.contains(caller) || caller == name {
-                section.problem(
-                    name,
+                section.problem(name) {
                     "its source \(caller) \(caller == name ? "is itself" : "is no credential here")"
-                )
+                }
             } else if let circle = circle(from: name, callers) {
                 section.problem(name, "it stands on itself: \(circle.joined(separator: ", by "))")
             }
@@ -288,11 +287,8 @@ struct CredentialEntry: SettingGroup {
 
     private func assumeRole(_ section: borrowing Section) -> CredentialSource {
         let arn = role.roleARN ?? section.report.inputs.variable("ALIBABA_CLOUD_ROLE_ARN")
-        if arn?.isEmpty ?? !section.has("role_arn") {
-            section.problem(
-                "role_arn",
-                "is missing; it looks like acs:ram::1234567890123456:role/log-writer"
-            )
+        section.problem("role_arn", if: arn?.isEmpty ?? !section.has("role_arn")) {
+            "is missing; it looks like acs:ram::1234567890123456:role/log-writer"
         }
         var assumed = AssumeRole(
             roleARN: arn ?? "",
@@ -339,13 +335,11 @@ extension CredentialSource {
         let names = ["ALIBABA_CLOUD_ACCESS_KEY_ID", "ALIBABA_CLOUD_ACCESS_KEY_SECRET"]
         let missing = names.filter { report.inputs.variable($0) == nil }
         guard !missing.isEmpty else { return .environment }
-        report.add(
-            place,
-            key: key,
+        report.add(place, key: key) {
             "the environment has no \(missing.joined(separator: " and no ")); set "
-                + "\(missing.count == 1 ? "it" : "them"), describe a credential with from: static, "
-                + "or try without keys: sluice serve --sandbox"
-        )
+            "\(missing.count == 1 ? "it" : "them"), describe a credential with from: static, or "
+            "try without keys: sluice serve --sandbox"
+        }
         return nil
     }
 }

@@ -48,11 +48,10 @@ struct DescribedDestination {
             if let decided = report.inputs.decided[name] {
                 section.overlay(decided)
                 for key in decided.givenFileKeys {
-                    section.problem(
-                        key,
-                        "names a file and cannot be changed by PATCH; change it in the configuration file "
-                            + "and reload"
-                    )
+                    section.problem(key) {
+                        "names a file and cannot be changed by PATCH; change it in the "
+                        "configuration file and reload"
+                    }
                 }
             }
             found.append(DescribedDestination(name, place, section, queue, guarded))
@@ -124,11 +123,9 @@ struct DescribedDestination {
                 return other.kind == .stdout || other.file.isSameFile(as: own.file)
             }
             guard let twin else { continue }
-            report.add(
-                one.place,
-                key: "destinations.\(one.name)",
+            report.add(one.place, key: "destinations.\(one.name)") {
                 "writes to \(own.place), as \(twin.name) does; keep one of them, and route to it"
-            )
+            }
         }
     }
 
@@ -139,12 +136,9 @@ struct DescribedDestination {
             guard let project = one.project, let logstore = one.logstore else { continue }
             let twin = found[..<index].first { $0.project == project && $0.logstore == logstore }
             guard let twin else { continue }
-            report.add(
-                one.place,
-                key: "destinations.\(one.name)",
-                "has the project and logstore of \(twin.name), "
-                    + "so nothing would ever reach it"
-            )
+            report.add(one.place, key: "destinations.\(one.name)") {
+                "has the project and logstore of \(twin.name), so nothing would ever reach it"
+            }
         }
     }
 }

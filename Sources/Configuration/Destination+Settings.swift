@@ -303,25 +303,22 @@ extension Destination: SettingGroup {
         if let bytes = backlog.bytesMax, bytes > queue.bytesMax,
             !section.report.hasProblem(with: "queue.max_bytes")
         {
-            section.problem(
-                "max_bytes",
+            section.problem("max_bytes") {
                 "\(sizeText(bytes)) is beyond queue.max_bytes (\(sizeText(queue.bytesMax))), so it "
-                    + "would never be reached; lower it, or raise queue.max_bytes"
-            )
+                "would never be reached; lower it, or raise queue.max_bytes"
+            }
         }
         if section.has("max_logstores"), given.contains("logstore"),
             case .named(let name) = logstore
         {
-            section.problem(
-                "max_logstores",
+            section.problem("max_logstores") {
                 "there is one logstore, \(name); write logstore: \"*\", or remove max_logstores"
-            )
+            }
         }
         if kind == .sls, section.has("lanes"), !transfer.isExactlyOnce {
-            section.problem(
-                "lanes",
+            section.problem("lanes") {
                 "has a meaning with exactly_once: true only; add that, or remove lanes"
-            )
+            }
         }
         let stamps = section.inner("stamp")
         for label in intake.stamps.labels
@@ -357,10 +354,9 @@ extension Destination: SettingGroup {
             kind == .sls ? [.lz4, .zstd, .deflate, .none] : [.gzip, .zstd, .none]
         guard !words.contains(given) else { return }
         let list = words.map(\.rawValue).joined(separator: ", ")
-        section.problem(
-            "compress",
+        section.problem("compress") {
             "\(given.rawValue) is not for kind \(kind.rawValue); use one of \(list)"
-        )
+        }
     }
 
     /// The region that is given, or else the one that an endpoint shows.

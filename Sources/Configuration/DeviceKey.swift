@@ -100,22 +100,16 @@ extension DeviceKey: SettingGroup {
             keys.append(key)
         }
         let patterns = keys.reduce(0) { $0 + $1.certificates.count { $0.only == nil } }
-        if patterns > DeviceKey.patternsMax {
-            section.problem(
-                "keys",
-                "have more than \(DeviceKey.patternsMax) names of certificates with a *; each is "
-                    + "compared with every device's"
-            )
+        section.problem("keys", if: patterns > DeviceKey.patternsMax) {
+            "have more than \(DeviceKey.patternsMax) names of certificates with a *; each is "
+            "compared with every device's"
         }
         return keys
     }
 
     private func check(_ section: borrowing Section, _ given: inout GivenIdentities) {
-        if !name.isEmpty, !given.add(name: name) {
-            section.problem(
-                "name",
-                "\(name) is in the list already; metrics tell keys by their name"
-            )
+        section.problem("name", if: !name.isEmpty && !given.add(name: name)) {
+            "\(name) is in the list already; metrics tell keys by their name"
         }
         if let id = accessKeyID, let other = given.add(accessKeyID: id) {
             section.problem("id", "is that of \(other) too; give each an id of its own")
@@ -143,10 +137,9 @@ extension DeviceKey: SettingGroup {
             section.problem("key", "is that of \(other) too; give each a key of its own")
         }
         if section.has("certificate"), !section.report.clientsHaveNames {
-            section.problem(
-                "certificate",
+            section.problem("certificate") {
                 "wants tls.client_ca, a file with the authority that signs devices' certificates"
-            )
+            }
         }
     }
 }

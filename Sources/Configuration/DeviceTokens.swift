@@ -96,11 +96,8 @@ struct DeviceTokensEntry: SettingGroup {
         var section = given
         var entry = DeviceTokensEntry()
         entry.readSettings(&section)
-        if !section.has("algorithm") {
-            section.problem(
-                "algorithm",
-                "is missing: HS256, RS256 or ES256, which the issuer signs with"
-            )
+        section.problem("algorithm", if: !section.has("algorithm")) {
+            "is missing: HS256, RS256 or ES256, which the issuer signs with"
         }
         if !section.has("keys") { section.problem("keys", "is missing") }
         var keys: [(TokenKey, SenderRules)] = []
@@ -114,11 +111,8 @@ struct DeviceTokensEntry: SettingGroup {
                 keys.append(key)
             }
         }
-        if sources.count > DeviceTokens.sourcesMax {
-            section.problem(
-                "keys",
-                "have \(sources.count) with keys_url; \(DeviceTokens.sourcesMax) are taken at most"
-            )
+        section.problem("keys", if: sources.count > DeviceTokens.sourcesMax) {
+            "have \(sources.count) with keys_url; \(DeviceTokens.sourcesMax) are taken at most"
         }
         section.refuseOthers()
         guard let algorithm = entry.algorithm, !(keys.isEmpty && sources.isEmpty) else {
@@ -282,26 +276,19 @@ private struct TokenSourceEntry: SettingGroup {
         _ algorithm: TokenAlgorithm?,
         after others: inout Set<String>
     ) {
-        if algorithm?.hasSecret == true {
-            section.problem(
-                "keys_url",
-                "is of no use for HS256, whose keys are secrets; write algorithm: RS256 or ES256"
-            )
+        section.problem("keys_url", if: algorithm?.hasSecret == true) {
+            "is of no use for HS256, whose keys are secrets; write algorithm: RS256 or ES256"
         }
         let host = TokenKeySource.host(of: source.url) ?? ""
         if !section.has("name"), isNameOfLetters(host) {
             source.name = host
         } else if !section.has("name"), !host.isEmpty {
-            section.problem(
-                "name",
+            section.problem("name") {
                 "is missing; metrics call the keys by it, and the host cannot be one"
-            )
+            }
         }
-        if !source.name.isEmpty, !others.insert(source.name).inserted {
-            section.problem(
-                "name",
-                "\(source.name) is in the list already; give one of them another name"
-            )
+        section.problem("name", if: !source.name.isEmpty && !others.insert(source.name).inserted) {
+            "\(source.name) is in the list already; give one of them another name"
         }
     }
 }

@@ -62,29 +62,20 @@ extension EngineEntry {
     ) {
         let report = queue.report
         let name = Self.engine.rawValue
-        if engine != Self.engine, queue.has(name) {
-            queue.problem(
-                name,
-                "nothing uses it with engine: \(engine.rawValue); set queue.engine: \(name), or take the "
-                    + "group away"
-            )
+        queue.problem(name, if: engine != Self.engine && queue.has(name)) {
+            "nothing uses it with engine: \(engine.rawValue); set queue.engine: \(name), or take "
+            "the group away"
         }
         guard engine == Self.engine, !report.hasProblem(with: section.path) else { return }
         let place = section.isInFile ? section.ownPlace : queue.place(of: "engine")
-        if node.name == nil {
-            report.add(
-                place,
-                key: section.keyPath("node"),
-                "is missing, and the host has no name; give the gateway a name"
-            )
+        report.add(place, key: section.keyPath("node"), if: node.name == nil) {
+            "is missing, and the host has no name; give the gateway a name"
         }
         let (key, remedy) = Self.required
         guard !section.names.contains(key) else { return }
-        report.add(
-            place,
-            key: section.keyPath(key),
+        report.add(place, key: section.keyPath(key)) {
             "is missing, and engine: \(name) needs it; \(remedy)"
-        )
+        }
     }
 }
 

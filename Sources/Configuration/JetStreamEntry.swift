@@ -125,11 +125,10 @@ struct JetStreamEntry: EngineEntry, Equatable, Sendable {
             do throws(FileProblem) {
                 _ = try fileContent(file, bytesMax: Self.credentialBytesMax, waits: false)
             } catch {
-                section.problem(
-                    key,
-                    "\(file) cannot be read: \(error.reason); check the path and that the gateway's user may "
-                        + "read the file"
-                )
+                section.problem(key) {
+                    "\(file) cannot be read: \(error.reason); check the path and that the "
+                    "gateway's user may read the file"
+                }
             }
         }
     }
@@ -142,10 +141,8 @@ extension Kind<NATSServerAddress> {
     fileprivate static var natsServer: Kind {
         Kind(wants: "a broker such as nats://n1:4222", show: { .text("\($0)") }) {
             text throws(Mismatch) in
-            guard !text.contains("@") else {
-                throw Mismatch(
-                    "holds a name, password or token; give user and password, or token, beside servers"
-                )
+            try expect(!text.contains("@")) {
+                "holds a name, password or token; give user and password, or token, beside servers"
             }
             guard text.contains("://") else {
                 throw Mismatch(

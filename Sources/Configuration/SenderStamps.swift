@@ -95,15 +95,11 @@ extension SenderStamps.Label {
             let prefix = tagPrefix
             let name = text.hasPrefix(prefix) ? String(text.dropFirst(prefix.utf8.count)) : text
             // A field of this name is withheld with its tag's prefix, too, and SLS takes 128 bytes.
-            guard !name.isEmpty, prefix.utf8.count + name.utf8.count <= 128 else {
-                throw Mismatch(
-                    "a stamp's name has 1 to \(128 - prefix.utf8.count) bytes besides __tag__:"
-                )
+            try expect(!name.isEmpty && prefix.utf8.count + name.utf8.count <= 128) {
+                "a stamp's name has 1 to \(128 - prefix.utf8.count) bytes besides __tag__:"
             }
-            guard !isReservedName(name), name != "__truncated__" else {
-                throw Mismatch(
-                    "\(quoted(name)) is reserved by SLS or by the gateway; choose another"
-                )
+            try expect(!isReservedName(name) && name != "__truncated__") {
+                "\(quoted(name)) is reserved by SLS or by the gateway; choose another"
             }
             return text
         }

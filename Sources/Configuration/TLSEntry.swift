@@ -94,20 +94,18 @@ struct TLSEntry: SettingGroup {
             files.note(file, .revocations, "client_crl", of: section)
         }
         for key in ["client_crl", "deny"] where section.has(key) && !section.has("client_ca") {
-            section.problem(
-                key,
+            section.problem(key) {
                 "wants client_ca, a file with the authority that signs clients' certificates"
-            )
+            }
         }
         let patterns = section.readableItems("deny", .certificatePattern).count { $0.only == nil }
         if patterns > Self.deniedPatternsMax {
             section.problem("deny", "has more than \(Self.deniedPatternsMax) names with a *")
         }
         if wish == .optional || wish == .required, !section.has("client_ca") {
-            section.problem(
-                "client_certificates",
+            section.problem("client_certificates") {
                 "wants client_ca, a file with the authority that signs clients' certificates"
-            )
+            }
         }
         let certificates = (pair.isWhole ? [pair] : []) + listed
         // Also the files of pairs that are not whole.
@@ -131,12 +129,9 @@ struct TLSEntry: SettingGroup {
     private mutating func checkCertificates(_ section: borrowing Section) {
         let areSeveral = section.has("certificates")
         let isOne = section.has("certificate") || section.has("key")
-        if areSeveral, isOne {
-            section.problem(
-                "certificates",
-                "there is \(section.has("certificate") ? "certificate" : "key") too; put all of "
-                    + "them into the list, the first for clients that ask for no name"
-            )
+        section.problem("certificates", if: areSeveral && isOne) {
+            "there is \(section.has("certificate") ? "certificate" : "key") too; put all of them "
+            "into the list, the first for clients that ask for no name"
         }
         pair.check(section, &files, isWanted: isOne || !areSeveral)
     }
@@ -162,12 +157,9 @@ extension TLSSettings.Certificate: SettingGroup {
         _ files: inout TLSFileCheck,
         isWanted: Bool
     ) {
-        if isWanted, !section.has("certificate") {
-            section.problem(
-                "certificate",
-                "is missing; name the file with the certificate and those between it and its "
-                    + "authority (PEM)"
-            )
+        section.problem("certificate", if: isWanted && !section.has("certificate")) {
+            "is missing; name the file with the certificate and those between it and its authority "
+            "(PEM)"
         }
         if isWanted, !section.has("key") {
             section.problem("key", "is missing; name the file with the certificate's key (PEM)")

@@ -71,11 +71,8 @@ extension Section {
                 group.problem(name, "is not a host, a wildcard such as *.example.com, or default")
             }
         }
-        if rules.byHost.count > 64 {
-            problem(
-                key,
-                "has \(rules.byHost.count) hosts; at most 64 are allowed; join some with a wildcard"
-            )
+        problem(key, if: rules.byHost.count > 64) {
+            "has \(rules.byHost.count) hosts; at most 64 are allowed; join some with a wildcard"
         }
         group.refuseOthers()
         return rules

@@ -337,9 +337,7 @@ extension Kind<String> {
 extension Kind<Secret> {
     fileprivate static var hexKey: Kind {
         Kind(wants: "a key of 32 hexadecimal digits") { text throws(Mismatch) in
-            guard hexDigits(Secret(text)) == 32 else {
-                throw Mismatch("is not a key of 32 hexadecimal digits")
-            }
+            try expect(hexDigits(Secret(text)) == 32) { "is not a key of 32 hexadecimal digits" }
             return Secret(text)
         }
     }

@@ -78,9 +78,7 @@ extension HTTPOutputSettings: SettingGroup {
                 section.problem(given, "is of no use without \(missing)")
             }
         }
-        if !section.has("url") {
-            section.problem("url", "is missing; kind http posts logs to it")
-        }
+        section.problem("url", if: !section.has("url")) { "is missing; kind http posts logs to it" }
     }
 }
 
@@ -145,10 +143,8 @@ extension WebAddress {
         guard let mark = text.firstRange(of: "://") else {
             throw Mismatch("has no scheme; \(example)")
         }
-        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
-            throw Mismatch(
-                "holds spaces or characters other than ASCII; percent-encode them, or \(example)"
-            )
+        try expect(text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f })) {
+            "holds spaces or characters other than ASCII; percent-encode them, or \(example)"
         }
         let end = text[mark.upperBound...].firstIndex { "/?#\\".contains($0) } ?? text.endIndex
         guard !text[mark.upperBound..<end].contains("@") else {
@@ -237,11 +233,10 @@ extension Backoff: SettingGroup {
     func check(_ section: borrowing Section) {
         if longest < first {
             let key = section.has("most") ? "most" : "first"
-            section.problem(
-                key,
-                "first is \(durationText(first)) and most is \(durationText(longest)); "
-                    + "raise most, or lower first"
-            )
+            section.problem(key) {
+                "first is \(durationText(first)) and most is \(durationText(longest)); raise most, "
+                "or lower first"
+            }
         }
     }
 }

@@ -120,6 +120,15 @@ package final class ProblemReport {
         problems.append(.init(place: place, key: key, text: text))
     }
 
+    func add(
+        _ place: ConfigurationProblem.Place,
+        key: String = "",
+        if isWrong: Bool = true,
+        @TextParts _ text: () -> String
+    ) {
+        if isWrong { add(place, key: key, text()) }
+    }
+
     /// What `value` gives; nil, and a report, if it throws.
     @discardableResult
     func reporting<Value>(

@@ -72,15 +72,11 @@ extension Kind<Secret> {
     /// Neither a message nor a document contains the value.
     static func secret(bytesMin: Int, bytesMax: Int = .max) -> Kind {
         Kind(wants: "a secret") { text throws(Mismatch) in
-            guard text.utf8.count >= bytesMin else {
-                throw Mismatch(
-                    "has \(text.utf8.count) characters; give at least \(bytesMin), "
-                        + "for example from: openssl rand -hex 32"
-                )
+            try expect(text.utf8.count >= bytesMin) {
+                "has \(text.utf8.count) characters; give at least \(bytesMin), for example from: "
+                "openssl rand -hex 32"
             }
-            guard text.utf8.count <= bytesMax else {
-                throw Mismatch("is longer than \(bytesMax) characters")
-            }
+            try expect(text.utf8.count <= bytesMax) { "is longer than \(bytesMax) characters" }
             guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
                 throw Mismatch("has spaces, line ends or characters beyond ASCII")
             }
@@ -119,9 +115,7 @@ extension Kind<String> {
 
     static var tagName: Kind {
         Kind(wants: "the name of a tag", show: { .text($0) }) { text throws(Mismatch) in
-            guard (1...128).contains(text.utf8.count) else {
-                throw Mismatch("a tag's name has 1 to 128 bytes")
-            }
+            try expect((1...128).contains(text.utf8.count)) { "a tag's name has 1 to 128 bytes" }
             return text
         }
     }

@@ -7,6 +7,13 @@ struct Mismatch: Error, Equatable {
     init(_ reason: String) {
         self.reason = reason
     }
+
+    init(@TextParts _ reason: () -> String) { self.init(reason()) }
+}
+
+/// Throws the reason if the condition is false.
+func expect(_ isRight: Bool, @TextParts _ reason: () -> String) throws(Mismatch) {
+    guard isRight else { throw Mismatch(reason()) }
 }
 
 /// What a setting's text must look like, and how its value is shown.
@@ -81,9 +88,7 @@ extension Kind where Value: Comparable {
 extension Kind<String> {
     static func text(upTo bytesMax: Int) -> Kind {
         Kind(wants: "a text", show: { .text($0) }) { text throws(Mismatch) in
-            guard text.utf8.count <= bytesMax else {
-                throw Mismatch("longer than \(bytesMax) bytes")
-            }
+            try expect(text.utf8.count <= bytesMax) { "longer than \(bytesMax) bytes" }
             return text
         }
     }

@@ -65,6 +65,10 @@ package struct Section: ~Copyable {
         report.add(place(of: key), key: keyPath(key), text)
     }
 
+    func problem(_ key: String, if isWrong: Bool = true, @TextParts _ text: () -> String) {
+        if isWrong { problem(key, text()) }
+    }
+
     /// The setting's value; nil when it is absent, or wrong and reported.
     package mutating func value<Value>(
         _ key: String,
@@ -137,11 +141,10 @@ package struct Section: ~Copyable {
             } else if let start = key.firstIndex(of: " "), known.contains(String(key[..<start])) {
                 // The rest of such a key may be a secret, so it is not repeated.
                 let meant = String(key[..<start])
-                report.add(
-                    place(of: key),
-                    key: keyPath(meant),
-                    "no colon separates it from its value; write \(meant): and a space before the value"
-                )
+                report.add(place(of: key), key: keyPath(meant)) {
+                    "no colon separates it from its value; write \(meant): and a space before the "
+                    "value"
+                }
             } else if let meant = nearMiss(key, among: known) {
                 problem(key, "unknown key; did you mean \(meant)?")
             } else if known.isEmpty {

@@ -86,12 +86,9 @@ struct ConditionEntry: SettingGroup {
         guard !section.report.hasProblem(with: section.path) else { return }
         section.refuseEmpty()
         let given = section.names.filter(Self.kinds.contains)
-        if given.count > 1 {
-            section.problem(
-                given[1],
-                "a condition has one of \(Self.kinds.joined(separator: ", ")), and this one has "
-                    + "\(given.joined(separator: " and ")); join them as in all: [{ … }, { … }]"
-            )
+        section.problem(given[1], if: given.count > 1) {
+            "a condition has one of \(Self.kinds.joined(separator: ", ")), and this one has "
+            "\(given.joined(separator: " and ")); join them as in all: [{ … }, { … }]"
         }
         // A key that is not known may have been meant.
         guard section.names.allSatisfy(Self.keys.contains) else { return }
@@ -102,16 +99,13 @@ struct ConditionEntry: SettingGroup {
         if given.isEmpty, let first = tests.first {
             section.problem(first, "is about a field; name it, as in { field: level, \(first): … }")
         } else if given.isEmpty {
-            section.report.add(
-                section.ownPlace,
-                key: section.path,
+            section.report.add(section.ownPlace, key: section.path) {
                 "says nothing; give one of \(Self.kinds.joined(separator: ", "))"
-            )
+            }
         } else if given.count == 1, Self.subjects.contains(given[0]), tests.isEmpty {
-            section.problem(
-                given[0],
+            section.problem(given[0]) {
                 "is not compared; give exists, is, in, matches, at_least or at_most"
-            )
+            }
         } else if Self.subjects.isDisjoint(with: given), let first = tests.first {
             section.problem(first, "is about a field, and the condition has \(given[0]) instead")
         }
@@ -175,11 +169,10 @@ struct ConditionEntry: SettingGroup {
     /// What a condition within this one begins with; nil, and a report, where that is too deep.
     private func inner(_ section: borrowing Section, _ key: String) -> ConditionEntry? {
         guard depth < Self.depthMax else {
-            section.problem(
-                key,
+            section.problem(key) {
                 "conditions are nested more than \(Self.depthMax) deep; make a step or a filter of "
-                    + "some of them"
-            )
+                "some of them"
+            }
             return nil
         }
         var inner = ConditionEntry()

@@ -53,11 +53,9 @@ extension Filter: SettingGroup {
             if filter.name.isEmpty {
                 filter.name = place.path
             } else if !given.insert(filter.name).inserted {
-                place.report.add(
-                    place.name,
-                    key: "\(place.path).name",
+                place.report.add(place.name, key: "\(place.path).name") {
                     "\(filter.name) is in the list already; give each filter a name of its own"
-                )
+                }
             }
             filters.append(filter)
         }

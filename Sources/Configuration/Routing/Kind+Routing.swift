@@ -48,10 +48,8 @@ extension Kind<Template> {
     /// A log's tag must not be empty.
     static var tagTemplate: Kind {
         Kind(wants: template.wants) { text throws(Mismatch) in
-            guard (1...TagPattern.bytesMax).contains(text.utf8.count) else {
-                throw Mismatch(
-                    "a tag has 1 to \(TagPattern.bytesMax) bytes; write one such as page.{{captured}}"
-                )
+            try expect((1...TagPattern.bytesMax).contains(text.utf8.count)) {
+                "a tag has 1 to \(TagPattern.bytesMax) bytes; write one such as page.{{captured}}"
             }
             return try template.parse(text)
         }

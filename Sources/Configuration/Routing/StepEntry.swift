@@ -66,20 +66,15 @@ struct StepEntry: SettingGroup {
         section.refuseEmpty()
         let actions = Self.actions
         let given = section.names.filter(actions.contains)
-        if given.count > 1 {
-            section.problem(
-                given[1],
-                "a step has one action, and this one has \(given.joined(separator: " and ")); make a "
-                    + "step of each"
-            )
+        section.problem(given[1], if: given.count > 1) {
+            "a step has one action, and this one has \(given.joined(separator: " and ")); make a "
+            "step of each"
         }
         // A key that is not known may have been meant.
         if given.isEmpty, section.names.allSatisfy({ $0 == "when" }) {
-            section.report.add(
-                section.ownPlace,
-                key: section.path,
+            section.report.add(section.ownPlace, key: section.path) {
                 "has no action; give one of \(actions.joined(separator: ", "))"
-            )
+            }
         }
         if case .drop = action, section.readable("drop", .boolean) == false {
             section.problem("drop", "does nothing when false; write true, or take the step away")

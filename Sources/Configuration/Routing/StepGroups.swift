@@ -34,11 +34,10 @@ extension Redaction: StepGroup {
 
     func check(_ section: borrowing Section) {
         guard with == .hash, !section.report.filtersHaveSecret else { return }
-        section.problem(
-            "with",
+        section.problem("with") {
             "hash needs a secret key: set filters_secret or \(RoutingRules.secretVariable), for "
-                + "example from: openssl rand -hex 32"
-        )
+            "example from: openssl rand -hex 32"
+        }
     }
 }
 
@@ -153,16 +152,14 @@ struct ParsingEntry: StepGroup {
         }
         guard format == .regex, let pattern else { return }
         if pattern.groups.isEmpty {
-            section.problem(
-                "pattern",
+            section.problem("pattern") {
                 "\(quoted(pattern.text)) names no group, so it makes no field; name one, as in "
-                    + "(?P<status>[0-9]+)"
-            )
+                "(?P<status>[0-9]+)"
+            }
         } else if pattern.groups.count > Parsing.fieldsMax {
-            section.problem(
-                "pattern",
+            section.problem("pattern") {
                 "names \(pattern.groups.count) groups; name at most \(Parsing.fieldsMax)"
-            )
+            }
         }
     }
 }
@@ -268,6 +265,6 @@ extension Setting where Group: SettingGroup {
         help: () -> String
     ) -> Setting {
         let counts = 1...FilterStep.fieldsMax
-        return Setting("fields", path, listOf: .fieldPattern, counts, orElse: remedy, help: help)
+        return Setting("fields", path, listOf: .fieldPattern, counts, help: help).orElse(remedy)
     }
 }
