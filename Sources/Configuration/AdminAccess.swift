@@ -4,9 +4,8 @@ package import Net
 import SLS
 import System
 
-/// Where the admin listener of a gateway is, how it is spoken to, and its token: found with the
-/// same file, options and variables that the gateway was started with, or with a URL where it is
-/// elsewhere.
+/// An admin listener's address, TLS and token, from a gateway's file, options and variables, or
+/// from a URL.
 package struct AdminAccess: Sendable {
     /// A numeric address, or the name that a URL gave.
     package let address: ListenAddress
@@ -62,8 +61,7 @@ package struct AdminAccess: Sendable {
     }
 }
 
-/// An admin listener as `--admin-listen` names one that is not of this machine:
-/// `https://gateway.example.com:8081`.
+/// `--admin-listen` for another machine: `https://gateway.example.com:8081`.
 struct AdminURL: Equatable {
     /// The host may be a name.
     let address: ListenAddress
@@ -83,8 +81,7 @@ struct AdminURL: Equatable {
         )
     }
 
-    /// What option or variable say, if that is a URL; nothing of it is left to be read as an
-    /// address to listen on.
+    /// Takes the URL out of option or variable; nil if they give an address to listen on.
     static func take(
         from inputs: inout ConfigurationInputs
     ) throws(ConfigurationProblems) -> AdminURL? {
@@ -136,9 +133,8 @@ package struct AdminTLS: Sendable, Equatable {
         case system
         /// The same, of an authority in the file.
         case authorities(file: String)
-        /// The certificate in the file, whatever names it has: its key is known to the gateway
-        /// alone, and its own configuration says so. So a command on the gateway's machine needs no
-        /// name for 127.0.0.1.
+        /// The certificate in the file, with any names: its key is the gateway's own. So a command
+        /// on the gateway's machine needs no name for 127.0.0.1.
         case certificate(file: String)
     }
 
@@ -151,8 +147,8 @@ package struct AdminTLS: Sendable, Equatable {
         self.certificate = certificate
     }
 
-    /// Nil when nothing speaks for TLS. A URL may lead to another gateway than the one that is
-    /// configured here, so it is verified as any other.
+    /// nil: nothing asks for TLS. A URL may name another gateway, so its certificate is verified
+    /// normally.
     init?(_ settings: AdminSettings, isURL: Bool) {
         let own = settings.tls?.certificates.first?.chainFile
         if let file = settings.client.authorities {

@@ -81,8 +81,7 @@ package struct AdminToken: Sendable, Equatable {
         self.secret = secret
     }
 
-    /// True if an `Authorization` value carries this token. The time of the comparison does
-    /// not depend on the secret.
+    /// Compares in a time that does not depend on the secret.
     func admits(_ authorization: some Collection<UInt8>) -> Bool {
         let scheme = Array("bearer ".utf8)
         guard authorization.count > scheme.count,

@@ -13,8 +13,7 @@ package struct AdminSettings: SettingGroup, Sendable, Equatable {
     package var tls: TLSSettings?
     /// Whether the listener serves the console.
     package var hasConsole = true
-    /// The names by which browsers reach the console, beside addresses and localhost. In lower
-    /// case.
+    /// Lower-case names by which browsers reach the console, beside addresses and localhost.
     package var hosts: [String] = []
     /// For the commands that talk to the listener.
     package var client = ClientSettings()
@@ -51,7 +50,7 @@ package struct AdminSettings: SettingGroup, Sendable, Equatable {
         } read: {
             NamedToken.readAll($0.section("tokens"))
         }
-        // Certificates are replaced in a listener that has some.
+        // A reload replaces certificates; a listener is added or removed by a restart.
         Setting("tls", \.tls, .group(of: TLSEntry.self)) {
             "TLS of the admin listener, see [listeners](listeners.md#tls)"
         } read: {
@@ -117,13 +116,12 @@ extension NamedToken: SettingGroup {
             "bearer token, 32 characters or more"
         }
         .default("required")
-        Setting("role", \.role, .choice(["read": .read, "full": .full])) {
+        Setting("role", \.role, .word) {
             "`read` only reads, `full` also changes"
         }
     }
 
-    fileprivate static func readAll(_ given: consuming Section) -> [NamedToken] {
-        var section = given
+    fileprivate static func readAll(_ section: consuming Section) -> [NamedToken] {
         var tokens: [NamedToken] = []
         if section.names.count > AdminKeys.namedMax {
             section.report.add(
@@ -172,8 +170,7 @@ struct AdminClientEntry: SettingGroup {
     }
 
     /// The command reads these files. A gateway does not check that they exist.
-    static func read(_ given: consuming Section) -> AdminSettings.ClientSettings {
-        var section = given
+    static func read(_ section: consuming Section) -> AdminSettings.ClientSettings {
         var entry = AdminClientEntry()
         entry.readSettings(&section)
         var settings = AdminSettings.ClientSettings(authorities: entry.authorities)

@@ -142,8 +142,7 @@ extension GatewayConfiguration {
         startWarnings + certificateWarnings(at: now)
     }
 
-    /// The image sets the variable, and an operator who mounts a configuration file does not see
-    /// that.
+    /// The image sets the variable, which an operator who mounts a configuration file does not see.
     private var directoryWarnings: [String] {
         guard let overruledDirectory else { return [] }
         return [
@@ -213,8 +212,7 @@ extension GatewayConfiguration {
 }
 
 extension JetStreamSettings {
-    /// The key of a secret that a broker may ask for without TLS, and such a broker. Files of keys
-    /// only sign.
+    /// A secret that a broker may ask for without TLS, and such a broker. Files of keys only sign.
     fileprivate var exposed: (secret: String, server: NATSServerAddress)? {
         let secret: String
         switch authentication {

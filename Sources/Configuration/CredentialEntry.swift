@@ -4,8 +4,7 @@ import HTTPClient
 import SLS
 import System
 
-/// The group `credentials`: sources under names of the operator's choice, and a key that is no
-/// credential.
+/// The group `credentials`: sources by name, and the encryption key.
 struct CredentialsGroup: SettingGroup {
     private static let encryptionKey = "encryption_key"
 
@@ -20,10 +19,9 @@ struct CredentialsGroup: SettingGroup {
 
     /// Reads the credentials and sees to it that each one in use exists.
     static func read(
-        _ given: consuming Section,
+        _ section: consuming Section,
         usedBy destinations: [DescribedDestination]
     ) -> (sources: [String: CredentialSource], encryptionKey: Secret?) {
-        var section = given
         let report = section.report
         var entry = CredentialsGroup()
         entry.readSettings(&section)
@@ -66,8 +64,7 @@ struct CredentialsGroup: SettingGroup {
         return (credentials, key)
     }
 
-    /// The credentials that assume roles with each other in a circle. The first and the last are
-    /// the given name; nil: it is in no circle.
+    /// The circle of roles from this name back to it; nil: it is in none.
     private static func circle(from name: String, _ callers: [String: String]) -> [String]? {
         var path = [name]
         while let next = callers[path[path.count - 1]] {
@@ -99,8 +96,7 @@ struct CredentialsGroup: SettingGroup {
     }
 }
 
-/// The group `credentials.NAME` as the file has it. Its kind, `from`, says which of the keys it
-/// has.
+/// The group `credentials.NAME`. Its kind, `from`, decides which keys it has.
 struct CredentialEntry: SettingGroup {
     private static let access = [
         "sts_endpoint", "sts_region", "sts_vpc", "connect_timeout", "timeout", "resolve",
@@ -221,8 +217,7 @@ struct CredentialEntry: SettingGroup {
     private static var times: Kind<Duration> { .duration(.milliseconds(100) ... .seconds(60)) }
 
     /// `caller` becomes the other credential that it stands on, also where the rest is wrong.
-    static func read(_ given: consuming Section, caller: inout String?) -> CredentialSource? {
-        var section = given
+    static func read(_ section: consuming Section, caller: inout String?) -> CredentialSource? {
         var entry = CredentialEntry()
         guard let (kind, keys) = entry.readKind("from", \.kind, of: kinds, &section) else {
             if !section.has("from") {

@@ -1,7 +1,8 @@
 import Delivery
+import Queue
 
-/// What the configuration says of one destination. What could be read stands here even where the
-/// rest is wrong, so checks between settings do not wait for it.
+/// One destination of the file. It keeps what could be read even where the rest is wrong, so that
+/// checks between settings find all mistakes in one run.
 struct DescribedDestination {
     private static let noDestination =
         "no destination: describe one in a file given with --config, set SLUICE_ENDPOINT, "
@@ -64,11 +65,10 @@ struct DescribedDestination {
     private init(
         _ name: String,
         _ place: ConfigurationProblem.Place,
-        _ given: consuming Section,
+        _ section: consuming Section,
         _ queue: QueueSettings,
         _ guarded: GuardedFiles
     ) {
-        var section = given
         self.name = name
         self.place = place
         credentialPlace = section.has("credential") ? section.place(of: "credential") : place

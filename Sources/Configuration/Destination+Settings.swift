@@ -21,17 +21,9 @@ extension Destination: SettingGroup {
     // MARK: - Kinds
 
     @SettingRows<Destination> static var kindSettings: [Setting<Destination>] {
-        Setting(
-            "kind",
-            \.kind,
-            .choice(["sls": .sls, "http": .http, "file": .file, "stdout": .stdout])
-        ) { "`sls`, `http`, `file` or `stdout`" }
-        .reload(.atRestart)
-        Setting(
-            "preset",
-            \.transfer.preset,
-            .choice(["none": .none, "puree": .puree])
-        ) {
+        Setting("kind", \.kind, .word) { "`sls`, `http`, `file` or `stdout`" }
+            .reload(.atRestart)
+        Setting("preset", \.transfer.preset, .word) {
             "`puree` stands for `packet: {logs: 5, age: 10s}` and `retry: {first: 2s, times: 3}`, "
             "as far as these are not given"
         }
@@ -119,7 +111,7 @@ extension Destination: SettingGroup {
         }
         .from(regionSource).default("from the endpoint")
         Setting("credential", \.credential, .text(upTo: 64)) { "a name under `credentials`" }
-        Setting("signature", \.signature, .choice(["v1": .v1, "v4": .v4])) { "`v1` or `v4`" }
+        Setting("signature", \.signature, .word) { "`v1` or `v4`" }
         Setting("proxy", \.transfer.transport.proxy, .proxy) {
             "`http://user:password@10.0.0.1:3128`; also `https`, `socks5h`. The password is never "
             "shown; `http_proxy` and similar variables are ignored"
@@ -139,9 +131,7 @@ extension Destination: SettingGroup {
         Setting(
             "compress",
             \.transfer.compression,
-            .choice([
-                "lz4": .lz4, "zstd": .zstd, "deflate": .deflate, "gzip": .gzip, "none": .none,
-            ]),
+            .word,
             shownAs: { .text($0.bodyCompression.rawValue) }
         ) {
             "kind sls: `lz4` (the default, and the only one that is sent as it is stored), `zstd`, "
@@ -208,13 +198,7 @@ extension Destination: SettingGroup {
         } read: {
             Labels.readTags(&$0)
         }
-        Setting(
-            "late_logs",
-            \.intake.lateLogs,
-            .choice([
-                "keep": .keep, "rewrite": .rewrite, "drop": .drop, "dead_letter": .deadLetter,
-            ])
-        ) {
+        Setting("late_logs", \.intake.lateLogs, .word) {
             "for a log whose time SLS would refuse: `rewrite` makes it the present and keeps its "
             "own in the field `__original_time__`; `drop` counts it as discarded; `dead_letter` "
             "keeps it aside; `keep`, for other kinds than sls, leaves it as it is"
@@ -229,11 +213,7 @@ extension Destination: SettingGroup {
             "logs older than that are late when they come; SLS's own limit is `7d`, and a log may "
             "have to wait here"
         }
-        Setting(
-            "oversize",
-            \.intake.oversize,
-            .choice(["keep": .keep, "truncate": .truncate, "dead_letter": .deadLetter])
-        ) {
+        Setting("oversize", \.intake.oversize, .word) {
             "for a value beyond SLS's 1 MiB, or a name beyond 128 bytes: `truncate` cuts it and "
             "marks the log; `dead_letter` keeps the log aside; `keep`, for other kinds than sls, "
             "leaves it whole"

@@ -23,20 +23,15 @@ extension Destination {
     }
 
     var queueRules: DestinationRules {
-        var rules = DestinationRules(packet: packetLimits)
+        var rules = backlog
+        rules.packet = packetLimits
         if case .named(let name) = logstore { rules.logstore = name }
-        rules.bytesMax = backlog.bytesMax
-        rules.ageMax = backlog.ageMax
-        rules.overflow = backlog.overflow
-        rules.freshPercent = backlog.freshPercent
-        rules.logstoresMax = backlog.logstoresMax
         rules.lanes = transfer.lanes
         rules.lateLogs = intake.lateLogs.policy
         return rules
     }
 
-    /// Its tags are missing here on purpose: they are part of the stream, so that a log goes out
-    /// with the tags of the day it was accepted.
+    /// Without tags: the stream keeps those of the day when it accepted the log.
     package var deliverySettings: DestinationSettings {
         var settings = DestinationSettings(name: name, target)
         settings.retryWaits = transfer.retry

@@ -36,7 +36,8 @@ package struct Destination: Sendable, Equatable {
     package var region: String?
     package var labels = Labels()
     package var intake = Intake()
-    package var backlog = Backlog()
+    /// What may wait in the queue. `queueRules` completes it.
+    package var backlog = DestinationRules()
     package var transfer = Transfer()
     package var shape = LogJSON.Shape.flat
     package var http = HTTPOutputSettings()
@@ -44,8 +45,7 @@ package struct Destination: Sendable, Equatable {
     package var file = FileTarget()
     /// False: a request is taken also when this destination has no room for its logs.
     package var isRequired = true
-    /// A reload found no such destination any more: it takes no logs, and goes when its last ones
-    /// are delivered.
+    /// A reload no longer has it: it takes no logs, and closes when its last ones are delivered.
     package var isRemoved = false
 
     /// What batches get that bring none, and what every batch gets.
@@ -66,22 +66,22 @@ package struct Destination: Sendable, Equatable {
 
     /// What happens to logs on their way in: what SLS would refuse, and what keeps devices apart.
     package struct Intake: Sendable, Equatable {
-        package enum LateLogs: Sendable, Equatable {
+        package enum LateLogs: String, Sendable, CaseIterable {
             /// They keep their time. SLS would refuse their packet.
             case keep
-            case rewrite, drop, deadLetter
+            case rewrite, drop
+            case deadLetter = "dead_letter"
         }
 
-        package enum Oversize: Sendable, Equatable {
+        package enum Oversize: String, Sendable, CaseIterable {
             /// The value stays whole. SLS would refuse the packet.
             case keep
             /// The value is cut, and the log says so.
             case truncate
-            case deadLetter
+            case deadLetter = "dead_letter"
         }
 
-        /// Tags that become fields of their logs, so that devices which differ in them share
-        /// packets.
+        /// Tags that become fields, so that devices which differ in them share packets.
         package enum FoldTags: Sendable, Equatable {
             case none
             case named([String])
@@ -90,8 +90,7 @@ package struct Destination: Sendable, Equatable {
 
         /// Until it is read, and its kind is known, these are SLS's.
         package var lateLogs = LateLogs.rewrite
-        /// Logs older than this are late. An hour less than SLS takes, which is what a log may
-        /// still wait here.
+        /// Logs older than this are late. SLS takes an hour more, for which a log may wait here.
         package var logDelayMax: Duration = .seconds(7 * 86_400 - 3600)
         package var oversize = Oversize.truncate
         package var foldTags = FoldTags.none
@@ -101,28 +100,15 @@ package struct Destination: Sendable, Equatable {
         package var stamps = SenderStamps()
     }
 
-    /// What may wait for it in the queue, and in which order it goes.
-    package struct Backlog: Sendable, Equatable {
-        /// Absent, the queue's own bound is the only one. Never absent for an optional destination.
-        package var bytesMax: Int?
-        /// Absent, it is the queue's.
-        package var ageMax: Duration?
-        package var overflow = DestinationRules.Overflow.reject
-        /// 0 to 90.
-        package var freshPercent = 0
-        /// Counts only with `logstore: "*"`.
-        package var logstoresMax = 100
-    }
-
     /// Defaults for several settings.
-    package enum Preset: Sendable, Equatable {
+    package enum Preset: String, Sendable, CaseIterable {
         case none
         /// What Puree's outputs do: few logs a request, and few tries.
         case puree
     }
 
     /// How packets may be compressed; each kind takes some of these.
-    package enum BodyCompression: String, Sendable {
+    package enum BodyCompression: String, Sendable, CaseIterable {
         case lz4, zstd, deflate, gzip, none
     }
 
@@ -142,9 +128,8 @@ package struct Destination: Sendable, Equatable {
         /// SLS's clock minus this machine's, until SLS has told its own.
         package var clockOffset: Duration = .zero
 
-        /// For delivery exactly once; 0 delivers at least once. A lane carries one packet at a
-        /// time, so twice as many as requests keep those busy while acknowledged packets wait for
-        /// their commit.
+        /// 0 delivers at least once. A lane carries one packet at a time; twice as many as requests
+        /// keep those busy while acknowledged packets wait for their commit.
         package var lanes: Int { isExactlyOnce ? lanesGiven ?? concurrency * 2 : 0 }
     }
 }

@@ -6,8 +6,7 @@ import SLS
 package struct DeviceKey: Sendable, Equatable {
     package static let secretBytes = 16...256
     package static let keysMax = 1000
-    /// Patterns of certificate names. Each costs a comparison with every request that shows nothing
-    /// else.
+    /// Each pattern is compared with every request that shows nothing else.
     static let patternsMax = 256
 
     /// What a key is taken for.
@@ -75,7 +74,6 @@ extension DeviceKey: SettingGroup {
             "or `cn:` where a certificate has nothing else. A device with such a name shows no "
             "key, and `key` may be left out. Needs `tls.client_ca`"
         }
-        .default("none")
         SenderRules.settings.map { $0.lifted(\.rules) }
     }
 
@@ -144,8 +142,7 @@ extension DeviceKey: SettingGroup {
     }
 }
 
-/// What the keys read so far are known by, also those with mistakes: two keys that share something
-/// are told in the same run as the mistakes.
+/// What identifies the keys read so far, wrong ones included, so that one run finds all duplicates.
 private struct GivenIdentities {
     private var names: Set<String> = []
     private var secrets: [(secret: Secret, owner: String)] = []

@@ -199,8 +199,7 @@ package struct DeviceSettings: SettingGroup, Sendable, Equatable {
     }
 }
 
-/// The kinds of clients that a gateway accepts: `devices.accept`. The paths of the others are
-/// unknown.
+/// `devices.accept`: the accepted kinds of clients. The paths of the others are unknown.
 package struct AcceptedDialects: OptionSet, Sendable {
     package let rawValue: UInt8
 

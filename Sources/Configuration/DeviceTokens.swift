@@ -14,13 +14,12 @@ package struct DeviceTokens: Sendable, Equatable {
     /// By the place of the token's key in the rules; those of `sources` behind.
     package var senders: [SenderRules]
 
-    /// The senders' names in metrics. A token counts under the key that signed it, because there
-    /// are few such keys. No key of `devices.keys` has such a name.
+    /// The senders' names in metrics. A token counts under the key that signed it: there are few
+    /// keys.
     package var names: [String] { (rules.keys.map(\.id) + sources.map(\.name)).map { "jwt:\($0)" } }
 }
 
-/// An issuer that publishes the keys it signs tokens with: an entry of `devices.jwt.keys` with
-/// `keys_url`.
+/// An entry of `devices.jwt.keys` with `keys_url`: an issuer that publishes its keys.
 package struct TokenKeySource: Sendable, Equatable {
     /// What metrics call it, after "jwt:".
     package var name: String
@@ -54,11 +53,9 @@ struct DeviceTokensEntry: SettingGroup {
     private var rules = TokenRules(algorithm: .hs256, keys: [])
 
     static var settings: [Setting<DeviceTokensEntry>] {
-        Setting(
-            "algorithm",
-            \.algorithm,
-            .choice(["HS256": .hs256, "RS256": .rs256, "ES256": .es256])
-        ) { "`HS256`, `RS256` or `ES256`; tokens with any other are refused" }
+        Setting("algorithm", \.algorithm, .word) {
+            "`HS256`, `RS256` or `ES256`; tokens with any other are refused"
+        }
         .default("required")
         Setting("keys", .list { keyDescriptions }) {
             "32 at most. With `HS256` each has a `secret`, else a `file`; an entry with `keys_url` "
@@ -72,7 +69,6 @@ struct DeviceTokensEntry: SettingGroup {
         Setting("audience", \.rules.audiences, listOf: .text(upTo: 256), 1...8) {
             "up to 8; one must be in `aud`. Without it a token may have no `aud`"
         }
-        .default("none")
         Setting("issuer", \.rules.issuer, .text(upTo: 256)) { "must be `iss`" }
         Setting("leeway", \.rules.leeway, .duration(.zero ... .seconds(300))) {
             "the tolerated clock difference for `exp`, `nbf` and `iat`, at most 5m. A token must "
@@ -91,9 +87,8 @@ struct DeviceTokensEntry: SettingGroup {
     }
 
     /// Nil without the group, and where it is wrong, which is reported.
-    static func read(_ given: consuming Section) -> DeviceTokens? {
-        guard given.isInFile else { return nil }
-        var section = given
+    static func read(_ section: consuming Section) -> DeviceTokens? {
+        guard section.isInFile else { return nil }
         var entry = DeviceTokensEntry()
         entry.readSettings(&section)
         section.problem("algorithm", if: !section.has("algorithm")) {
@@ -152,11 +147,10 @@ private struct TokenKeyEntry: SettingGroup {
     }
 
     static func read(
-        _ given: consuming Section,
+        _ section: consuming Section,
         _ algorithm: TokenAlgorithm?,
         after others: inout Set<String>
     ) -> (TokenKey, SenderRules)? {
-        var section = given
         var entry = TokenKeyEntry()
         entry.readSettings(&section)
         let key = entry.key(section, algorithm, after: &others)
@@ -175,8 +169,7 @@ private struct TokenKeyEntry: SettingGroup {
             section.problem("kid", "\(id) is in the list already")
         }
         guard let algorithm else {
-            // It would be the wrong kind of key for some algorithm, but a missing file is wrong for
-            // all.
+            // Without an algorithm the kind of key is unknown, but a missing file is wrong for all.
             if let file { _ = content(of: file, section) }
             return nil
         }
@@ -254,11 +247,10 @@ private struct TokenSourceEntry: SettingGroup {
     }
 
     static func read(
-        _ given: consuming Section,
+        _ section: consuming Section,
         _ algorithm: TokenAlgorithm?,
         after others: inout Set<String>
     ) -> (TokenKeySource, SenderRules) {
-        var section = given
         var entry = TokenSourceEntry()
         entry.readSettings(&section)
         for key in ["kid", "secret", "file"] where section.has(key) {
@@ -295,14 +287,11 @@ private struct TokenSourceEntry: SettingGroup {
 
 extension TokenKeySource {
     fileprivate static var urlKind: Kind<String> {
-        Kind(wants: "a URL such as https://login.example.com/jwks.json") { text throws(Mismatch) in
-            guard TokenKeySource.host(of: text) != nil else {
-                throw Mismatch(
-                    "is not an https address without a user; write one such as "
-                        + "https://login.example.com/.well-known/jwks.json"
-                )
-            }
-            return text
+        .text("a URL such as https://login.example.com/jwks.json", show: { _ in .hidden }) {
+            TokenKeySource.host(of: $0) != nil
+                ? nil
+                : "is not an https address without a user; write one such as "
+                    + "https://login.example.com/.well-known/jwks.json"
         }
     }
 }

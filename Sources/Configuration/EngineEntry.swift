@@ -79,8 +79,7 @@ extension EngineEntry {
     }
 }
 
-/// The settings that tell gateways apart in a commit log; each engine's group has them among its
-/// own.
+/// The settings that tell gateways apart in a commit log, for each engine.
 struct NodeEntry: SettingGroup, Equatable, Sendable {
     static let reload = Reload.atRestart
 
@@ -107,8 +106,7 @@ struct NodeEntry: SettingGroup, Equatable, Sendable {
         .default("the host's name, with `_` for other characters")
     }
 
-    /// A host's name as a node's. Names of streams contain it, and NATS allows no dots there. nil:
-    /// the name is empty.
+    /// A host's name as a node's: NATS allows no dots in names of streams. nil: the name is empty.
     static func name(ofHost host: String) -> String? {
         let name = String(host.map { String($0).isOfLetters(and: "-_") ? $0 : "_" }.prefix(64))
         return name.isEmpty ? nil : name
@@ -118,18 +116,10 @@ struct NodeEntry: SettingGroup, Equatable, Sendable {
 extension Kind<String> {
     /// A part of the name that a commit log has on its servers.
     fileprivate static func namePart(upTo charactersMax: Int, _ remedy: String = "") -> Kind {
-        Kind(
-            wants: "a name",
-            .text(pattern: "^[A-Za-z0-9_-]{1,\(charactersMax)}$"),
-            show: { .text($0) }
-        ) { text throws(Mismatch) in
-            guard (1...charactersMax).contains(text.utf8.count), text.isOfLetters(and: "-_")
-            else {
-                throw Mismatch(
-                    "\(quoted(text)) is not 1 to \(charactersMax) letters, digits, '-' and '_'\(remedy)"
-                )
-            }
-            return text
+        text("a name", .text(pattern: "^[A-Za-z0-9_-]{1,\(charactersMax)}$")) { text in
+            (1...charactersMax).contains(text.utf8.count) && text.isOfLetters(and: "-_")
+                ? nil
+                : "\(quoted(text)) is not 1 to \(charactersMax) letters, digits, '-' and '_'\(remedy)"
         }
     }
 }

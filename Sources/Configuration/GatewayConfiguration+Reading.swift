@@ -1,6 +1,7 @@
 import Delivery
 import Glibc
 package import Net
+import Queue
 import Routing
 import System
 
@@ -11,8 +12,7 @@ extension GatewayConfiguration {
     ) throws(ConfigurationProblems) -> GatewayConfiguration {
         let report = ProblemReport(inputs)
         let document = report.document()
-        // A file that is no YAML says nothing about the settings in it; options and variables can
-        // be judged alone.
+        // Without valid YAML only options and variables can be judged.
         guard report.problems.isEmpty else {
             let rest = ProblemReport(inputs)
             _ = read(Section(nil, path: "", report: rest))
@@ -25,8 +25,7 @@ extension GatewayConfiguration {
         return configuration
     }
 
-    private static func read(_ given: consuming Section) -> GatewayConfiguration? {
-        var file = given
+    private static func read(_ file: consuming Section) -> GatewayConfiguration? {
         let report = file.report
         // Also those that are described wrongly.
         let names = file.inner("destinations").names
@@ -64,8 +63,8 @@ extension GatewayConfiguration {
         return configuration.destinations.isEmpty ? nil : configuration
     }
 
-    /// Variables that name a file, or hold what a setting says. Others, as `LOG_FILE`, may name
-    /// what a destination writes.
+    /// Variables that name a file or have a setting's value. Others, as `LOG_FILE`, may name an
+    /// output.
     private static let guardedVariables = [
         "SLUICE_ADMIN_CA", "SLUICE_ADMIN_CERT", "SLUICE_ADMIN_KEY", "SLUICE_ADMIN_TOKEN",
         "SLUICE_ADMIN_TOKEN_FILE", "SLUICE_FILTERS_SECRET", "ALIBABA_CLOUD_CONFIG_FILE",
@@ -73,7 +72,7 @@ extension GatewayConfiguration {
     ]
 
     /// Files that destinations must not write to: those in the data directory, and all that another
-    /// setting, an option or a variable of a setting may mean by its text.
+    /// setting, an option or a variable of a setting names.
     private func guardedFiles(_ file: borrowing Section) -> GuardedFiles {
         let inputs = file.report.inputs
         var guarded = GuardedFiles()
@@ -100,8 +99,7 @@ extension GatewayConfiguration {
         return guarded
     }
 
-    /// The queue has one bound for all, so optional destinations without their own could make
-    /// required ones refuse.
+    /// Bounds optional destinations, which could otherwise fill the queue for required ones.
     private mutating func boundOptionalDestinations() {
         let unbound = destinations.indices.filter {
             !destinations[$0].isRequired && destinations[$0].backlog.bytesMax == nil
@@ -159,15 +157,14 @@ extension GatewayConfiguration {
     }
 }
 
-/// Reads the configuration with the decisions about destinations, from the file's present content
-/// or from the content that was read last.
+/// Reads the configuration with decided settings, from the file's present or its last content.
 package typealias ConfigurationReading =
     @Sendable (
         _ decided: [String: DecidedSettings], _ rereadsFile: Bool
     ) throws(ConfigurationProblems) -> GatewayConfiguration
 
-/// Reads the configuration for each change at run time. It reads the file's content only at the
-/// start and on SIGHUP and keeps it, so an edit in progress has no effect before SIGHUP.
+/// Reads the configuration for each change at run time. It rereads the file only on SIGHUP, so an
+/// edit in progress has no effect.
 package struct ConfigurationReader: Sendable {
     private let inputs: ConfigurationInputs
     private let content = Locked<[UInt8]?>(nil)
@@ -230,8 +227,7 @@ extension ListenAddress {
 
     /// An address that somebody on this machine can use.
     package var reachable: ListenAddress {
-        // Which family a socket for all addresses is of, its own kernel decides; v4 reaches it in
-        // any case.
+        // The kernel decides the family of a socket for all addresses; IPv4 always reaches it.
         if isEverywhere { return ListenAddress(host: "127.0.0.1", port: port) }
         return switch host {
         case "0.0.0.0": ListenAddress(host: "127.0.0.1", port: port)

@@ -89,8 +89,7 @@ package struct GatewayConfiguration: SettingGroup, Sendable, Equatable {
         NameSettings.resolversSetting.lifted(\.names)
     }
 
-    /// Certificates are replaced in a listener that has some; a listener comes or goes with a
-    /// restart.
+    /// A reload replaces certificates; a listener is added or removed by a restart.
     private static var tlsSetting: Setting<GatewayConfiguration> {
         Setting("tls", .group(of: DeviceTLSEntry.self)) {
             "a second listener for devices, see [listeners](listeners.md#tls)"

@@ -200,9 +200,8 @@ struct JetStreamTLSEntry: SettingGroup, Equatable, Sendable {
     }
 
     /// nil without the group.
-    static func read(_ given: consuming Section) -> JetStreamTLSEntry? {
-        guard given.isInFile else { return nil }
-        var section = given
+    static func read(_ section: consuming Section) -> JetStreamTLSEntry? {
+        guard section.isInFile else { return nil }
         var entry = JetStreamTLSEntry()
         entry.readSettings(&section)
         section.refuseEmpty()

@@ -117,8 +117,8 @@ package struct LimitSettings: SettingGroup, Sendable, Equatable {
     // MARK: - Limits that depend on each other
 
     func check(_ section: borrowing Section) {
-        /// Reports it for the first key when the file has that, else for the second, whose default
-        /// is too small.
+        /// Reports it for the first key if the file has it, else for the second, whose default is
+        /// too small.
         func report(_ first: String, _ second: String, _ isWrong: Bool, _ text: String) {
             // In place of one that is wrong its default would be compared.
             let areRead = [first, second].allSatisfy {

@@ -6,7 +6,7 @@ package import System
 /// The group `queue`.
 package struct QueueSettings: SettingGroup, Sendable, Equatable {
     /// What makes commits durable.
-    package enum Engine: String, Sendable {
+    package enum Engine: String, Sendable, CaseIterable {
         case sqlite
         case jetStream = "jetstream"
         case postgreSQL = "postgresql"
@@ -55,7 +55,7 @@ package struct QueueSettings: SettingGroup, Sendable, Equatable {
             "that would need one more get 503 and keep their data, see `fold_tags`"
         }
         // It belongs to the connection that is open.
-        Setting("durability", \.durability, .choice(["full": .full, "normal": .normal])) {
+        Setting("durability", \.durability, .word) {
             "`full` syncs each commit; `normal` survives a crash, and loses [the last "
             "moments](disaster-recovery.md) in a power cut. With `engine: jetstream` it lets "
             "brokers confirm before they have synced; with `postgresql` the server's own settings "
@@ -66,14 +66,7 @@ package struct QueueSettings: SettingGroup, Sendable, Equatable {
             "free space on the file system that is left to others"
         }
         // Only a start opens a log.
-        Setting(
-            "engine",
-            \.engine,
-            .choice([
-                Engine.sqlite.rawValue: .sqlite, Engine.jetStream.rawValue: .jetStream,
-                Engine.postgreSQL.rawValue: .postgreSQL,
-            ])
-        ) {
+        Setting("engine", \.engine, .word) {
             "what makes commits durable: `sqlite` the disk of the gateway, `jetstream` the "
             "[brokers](#jetstream) of a NATS cluster, `postgresql` a [database](#postgresql)"
         }
@@ -97,7 +90,7 @@ package struct QueueSettings: SettingGroup, Sendable, Equatable {
     static var age: Kind<Duration> { .duration(.seconds(60) ... .seconds(86_400 * 365)) }
 
     static var overflow: Kind<DestinationRules.Overflow> {
-        .choice(["reject": .reject, "drop_oldest": .dropOldest])
+        .word
     }
 
     /// Beyond 90% a backlog might never end.
@@ -105,8 +98,8 @@ package struct QueueSettings: SettingGroup, Sendable, Equatable {
 }
 
 extension QueueSettings {
-    /// The cluster of the engine, which begins to connect; nil: the engine has none. Waits up to
-    /// `patience` for a first connection, so that most callers need not begin with a refusal.
+    /// The engine's cluster, connecting for up to `patience`, so that most callers are not refused
+    /// at first. nil: the engine has none.
     package func cluster(
         _ journal: Journal,
         patience: Duration

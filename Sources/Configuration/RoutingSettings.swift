@@ -30,7 +30,6 @@ extension GatewayConfiguration {
         ) {
             "header fields of requests that conditions of filters may ask: `[x-app, user-agent]`, up to 32"
         }
-        .default("none")
         Setting("routes", \.routing.routes, .list(of: Route.self)) {
             "destinations of logs by their tags; each route that matches takes the log. Without "
             "the list each request goes where its address says; with `[]` nothing is routed. 1,024 "
@@ -38,11 +37,7 @@ extension GatewayConfiguration {
         } read: {
             Route.readAll(&$0).map(Optional.some)
         }
-        Setting(
-            "unrouted",
-            \.routing.unrouted,
-            .choice(["default": .defaultDestination, "drop": .drop, "dead_letter": .deadLetter])
-        ) {
+        Setting("unrouted", \.routing.unrouted, .word) {
             "with `routes`: what becomes of a log that no route takes: `default` is the default "
             "destination, `drop` drops and counts it, `dead_letter` keeps it aside"
         }
@@ -50,8 +45,7 @@ extension GatewayConfiguration {
 }
 
 extension GatewayConfiguration {
-    /// Reports limits of filters and routes together. They can be judged when nothing in the two
-    /// lists is wrong.
+    /// Checks filters and routes together, if each is right alone.
     func checkRouting(_ file: borrowing Section) {
         let report = file.report
         let isWrong = report.problems.contains {
@@ -95,8 +89,8 @@ extension RoutingRules {
 extension GatewayConfiguration {
     private static let trialDepthMax = 16
 
-    /// This configuration with the `filters`, `routes` and `unrouted` of a JSON object, for a
-    /// trial. `${…}` is not expanded, because the caller of a trial may not read files.
+    /// This configuration with other filters and routes, for a trial. `${…}` is not expanded: the
+    /// caller may not read files.
     package func withRouting(json: [UInt8]) throws(ConfigurationProblems) -> GatewayConfiguration {
         let report = ProblemReport(ConfigurationInputs())
         report.destinationNames = Set(destinations.map(\.name))
@@ -142,8 +136,7 @@ extension RoutingRules {
             let first = filters[..<later].indices.first { earlier in
                 filters[earlier].drop != nil
                     && filters[earlier].patterns.cover(filters[later].patterns)
-                    // A log whose tag is changed in between did not have this tag at the earlier
-                    // filter.
+                    // A changed tag was another one at the earlier filter.
                     && !filters[(earlier + 1)..<later].contains { $0.changesTag }
             }
             return first.map {
@@ -196,9 +189,8 @@ extension [TagPattern] {
 }
 
 extension TagPattern {
-    /// True if it certainly matches every tag that the other pattern matches: both are the same,
-    /// this one is `**`, or this one is `a.b.**` and the other begins with `a.b`. Other cases are
-    /// not examined.
+    /// True if it is `**`, the same pattern, or `a.b.**` and the other begins with `a.b`: it
+    /// matches every tag that the other matches. Other cases are not examined.
     fileprivate func covers(_ other: TagPattern) -> Bool {
         if text == "**" || text == other.text { return true }
         let start = text.dropLast(3)

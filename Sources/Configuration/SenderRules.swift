@@ -1,8 +1,7 @@
 import Net
 import System
 
-/// What a sender may do, however it proves who it is: the same settings in `devices.keys` and
-/// `devices.jwt.keys`.
+/// The rights of a sender, in `devices.keys` and `devices.jwt.keys`.
 package struct SenderRules: SettingGroup, Sendable, Equatable {
     /// Where it may send; nil is everywhere.
     package var destinations: Set<String>?
@@ -53,8 +52,8 @@ package struct SenderRules: SettingGroup, Sendable, Equatable {
     }
 }
 
-/// How much may come in a time, on average. All of it may come at once after a silence as long, so
-/// `12000/m` allows no more than `200/s` does, but in larger bursts.
+/// An average rate. All of a period may come at once after a silence as long: `12000/m` allows
+/// larger bursts than `200/s`.
 package struct Allowance: Sendable, Equatable {
     package enum Period: Int64, Sendable, CaseIterable {
         case second = 1

@@ -1,5 +1,4 @@
-/// What the gateway has verified of a sender, and the names under which the logs of a destination
-/// get it.
+/// Facts about a sender that the gateway verified, and the fields or tags that logs get them as.
 package struct SenderStamps: Sendable, Equatable {
     package enum Fact: String, Sendable, CaseIterable {
         /// The address of the client, through proxies that are trusted.

@@ -8,7 +8,7 @@ struct TLSEntry: SettingGroup {
     /// Each is compared with all names of a client.
     private static let deniedPatternsMax = 64
 
-    private enum Wish { case none, optional, required }
+    private enum Wish: String, CaseIterable { case none, optional, required }
 
     private var pair = TLSSettings.Certificate()
     private var listed: [TLSSettings.Certificate] = []
@@ -35,19 +35,15 @@ struct TLSEntry: SettingGroup {
             "up to 16 files with revocation lists (CRL, PEM) of the authorities that sign clients' "
             "certificates; see below"
         }
-        .default("none")
         Setting("deny", \.denied, listOf: .certificatePattern, 1...deniedMax) {
             "names of certificates whose clients are refused, written as `certificate` of "
             #"[keys](access.md#keys): `["dns:phone-17.example.com", "dns:lost-*.example.com"]`; "#
             "`cn:` names a certificate that has no alternative names; 1,000 at most, 64 of them "
             "with a `*`"
         }
-        .default("none")
-        Setting(
-            "client_certificates",
-            \.wish,
-            .choice(["none": .none, "optional": .optional, "required": .required])
-        ) { "`required`, `optional` (a wrong one is refused, none is fine), or `none`" }
+        Setting("client_certificates", \.wish, .word) {
+            "`required`, `optional` (a wrong one is refused, none is fine), or `none`"
+        }
         .default("with `client_ca` required")
         Setting("minimum_version", \.minimumVersion, .choice(["1.2": .tls12, "1.3": .tls13])) {
             "`1.2` or `1.3`"
@@ -76,9 +72,8 @@ struct TLSEntry: SettingGroup {
     }
 
     /// Nil without the group, and where it is wrong, which is reported.
-    static func read(_ given: consuming Section) -> TLSSettings? {
-        guard given.isInFile else { return nil }
-        var section = given
+    static func read(_ section: consuming Section) -> TLSSettings? {
+        guard section.isInFile else { return nil }
         var entry = TLSEntry()
         entry.readSettings(&section)
         let settings = entry.complete(section)
@@ -205,9 +200,8 @@ struct DeviceTLSEntry: SettingGroup {
     }
 
     /// Nil without the group, and where it is wrong, which is reported.
-    static func read(_ given: consuming Section) -> DeviceTLS? {
-        guard given.isInFile else { return nil }
-        var section = given
+    static func read(_ section: consuming Section) -> DeviceTLS? {
+        guard section.isInFile else { return nil }
         var entry = DeviceTLSEntry()
         entry.readSettings(&section)
         let settings = entry.tls.complete(section)
@@ -217,8 +211,7 @@ struct DeviceTLSEntry: SettingGroup {
     }
 }
 
-/// Looks into the files that a listener's TLS names, so that what would fail later is found at
-/// once, with its key.
+/// Checks the files of TLS settings, so that mistakes are found at once, with their key.
 struct TLSFileCheck {
     enum Role { case certificate, key, authorities, revocations }
 
@@ -239,8 +232,7 @@ struct TLSFileCheck {
         )
     }
 
-    /// Each file for itself, then each pair whose files are sound, so that everything wrong is said
-    /// at once.
+    /// Checks each file, then each pair of sound files, to report everything at once.
     func run(
         _ pairs: [TLSSettings.Certificate],
         _ version: TLSSettings.Version,

@@ -80,8 +80,7 @@ extension Section {
 }
 
 extension Setting where Group: SettingGroup {
-    /// `resolve` of whatever asks over the network. An empty list is the system alone, without the
-    /// cache.
+    /// The row `resolve`. An empty list is the system alone, without the cache.
     static func resolve(_ path: WritableKeyPath<Group, ResolverRules>) -> Setting {
         func shown(_ names: [String]) -> SettingValue {
             .list(NameSettings.orSystem(names).map { .text($0) })

@@ -37,8 +37,8 @@ struct ResolverEntry: SettingGroup {
     private var hosts: [String: [IPAddress]] = [:]
     private var settings = ResolverSettings(.fixed([:]))
 
-    private enum Algorithm { case aes, des }
-    private enum Format { case wire, json }
+    private enum Algorithm: String, CaseIterable { case aes, des }
+    private enum Format: String, CaseIterable { case wire, json }
 
     static var settings: [Setting<ResolverEntry>] {
         Setting("kind", \.kind, .choice(kinds.map { ($0.key, $0.key) })) {
@@ -71,7 +71,7 @@ struct ResolverEntry: SettingGroup {
         Setting("key", \.key, .secret(bytesMin: 1)) {
             "hides names and answers; needed with `id`, best from `${file:…}`"
         }
-        Setting("algorithm", \.algorithm, .choice(["aes": .aes, "des": .des])) {
+        Setting("algorithm", \.algorithm, .word) {
             "how `key` is used: `aes`, or `des` for old accounts"
         }
         Setting("token", \.token, .secret(bytesMin: 1)) {
@@ -81,7 +81,7 @@ struct ResolverEntry: SettingGroup {
             "`https://223.5.5.5/dns-query`: a server of DNS over HTTPS"
         }
         .default("required for `doh`")
-        Setting("format", \.format, .choice(["wire": .wire, "json": .json])) {
+        Setting("format", \.format, .word) {
             "`wire` is RFC 8484; `json` is Alibaba's `/resolve`"
         }
         Setting("access_key", \.accessKey, .text(upTo: 128)) {
@@ -159,8 +159,7 @@ struct ResolverEntry: SettingGroup {
         return resolvers
     }
 
-    private static func read(_ given: consuming Section) -> ResolverSettings? {
-        var section = given
+    private static func read(_ section: consuming Section) -> ResolverSettings? {
         var entry = ResolverEntry()
         guard let (kind, keys) = entry.readKind("kind", \.kind, of: kinds, &section) else {
             if !section.has("kind") {

@@ -136,8 +136,7 @@ extension Kind<WebAddress> {
 }
 
 extension WebAddress {
-    /// Reads `http[s]://host[:port][/path][?query]`. What is wrong with it is told without
-    /// repeating it.
+    /// Reads `http[s]://host[:port][/path][?query]`. Errors repeat none of it.
     init(parsing text: String, example: String, secretKey: String) throws(Mismatch) {
         let example = "write it as \(example)"
         guard let mark = text.firstRange(of: "://") else {
@@ -205,7 +204,7 @@ extension FileTarget.Rotation: SettingGroup {
         }
         .default("none: by size alone")
         Setting("keep", \.keep, .count(1...10_000)) { "how many such files are kept" }
-        Setting("compress", \.compression, .choice(["none": .none, "gzip": .gzip, "zstd": .zstd])) {
+        Setting("compress", \.compression, .word) {
             "`gzip` or `zstd`: how they are compressed"
         }
     }

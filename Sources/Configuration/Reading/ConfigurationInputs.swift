@@ -11,11 +11,10 @@ package struct ConfigurationInputs: Sendable {
     package var isSandboxed: Bool
     /// The file as it was at some time; absent, it is read.
     var content: [UInt8]?
-    /// What operators decided of destinations while the gateway ran, by name. It beats everything
-    /// else.
+    /// Decided settings by destination. They beat everything else.
     package var decided: [String: DecidedSettings] = [:]
-    /// Whether certificate files are opened. Questions about other settings do not open them: a
-    /// renewal may be replacing them, and the caller may have no right to read keys.
+    /// False: certificate files are not opened. A renewal may be replacing them, and the caller may
+    /// have no right to read keys.
     package var readsCertificates = true
     /// The file may be a pipe at the start. Later nobody may be there to write to it.
     var waitsForFile = true
@@ -57,8 +56,7 @@ package struct Override: Sendable {
     static let none = Override()
 }
 
-/// Replaces `${NAME}`, `${NAME:-default}` and `${file:/path}` in a setting's text. `$${` stands for
-/// `${` itself. What comes in is not looked at again.
+/// Replaces `${NAME}`, `${NAME:-default}` and `${file:/path}` once; `$${` stands for `${` itself.
 struct Substitution {
     let environment: [String: String]
 

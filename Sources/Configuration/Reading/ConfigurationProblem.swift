@@ -71,8 +71,7 @@ package final class ProblemReport {
         substitution = Substitution(environment: inputs.environment)
     }
 
-    /// The document that the inputs name; nil without one, and where it cannot be read, which is
-    /// reported.
+    /// The document of the file; nil: there is none, or it is unreadable, which is reported.
     package func document() -> YAMLNode? {
         guard let path = inputs.path else { return nil }
         do {
@@ -92,8 +91,8 @@ package final class ProblemReport {
         return nil
     }
 
-    /// Counts the instructions of regular expressions. All of them together are bounded, because
-    /// each is in memory while the rules are used, and compiling them takes time.
+    /// Bounds the instructions of all regular expressions, which stay in memory and take time to
+    /// compile.
     func countInstructions(_ count: Int) throws(Mismatch) {
         instructions += count
         guard hasTooManyPatterns else { return }
@@ -147,8 +146,7 @@ package final class ProblemReport {
     /// A setting with this path is wrong already: what depends on its value cannot be judged.
     func hasProblem(with key: String) -> Bool { problems.contains { $0.key == key } }
 
-    /// Takes over the problems of options and variables that are set. They can be judged without
-    /// the file.
+    /// Adds the problems of options and variables, which can be judged without the file.
     func add(ofInputs other: ProblemReport) {
         for problem in other.problems {
             switch problem.place {
@@ -210,4 +208,10 @@ private func editDistance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         last = current
     }
     return last[right.count]
+}
+
+/// A text of several lines of source, joined without anything between them.
+@resultBuilder
+enum TextParts {
+    static func buildBlock(_ parts: String...) -> String { parts.joined() }
 }

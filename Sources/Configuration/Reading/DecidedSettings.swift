@@ -1,10 +1,8 @@
 package import JSON
 
-/// What an operator decided of a destination while the gateway ran, in the words of the
-/// configuration file.
+/// Settings that an operator decided at run time, in the words of the configuration file.
 package struct DecidedSettings: Equatable, Sendable {
-    /// Groups whose settings are decided one by one. Other nested settings, like `tags`, are
-    /// decided as one value.
+    /// Groups whose members are decided one by one; others, like `tags`, are decided as one value.
     static let groups: Set<String> = ["packet"]
     package static let bytesMax = 64 << 10
 
@@ -104,8 +102,7 @@ extension DecidedSettings {
 
     var givenFileKeys: [String] { entries.map(\.key).filter(Self.fileKeys.contains) }
 
-    /// The first setting that may hold a secret: a proxy's address with a password, and headers and
-    /// URLs of servers.
+    /// The first setting that may contain a secret: a proxy's password, headers or URLs.
     package var secretKey: String? {
         entries.first { entry in
             guard !entry.value.isNull else { return false }

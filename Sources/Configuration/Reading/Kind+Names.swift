@@ -107,26 +107,20 @@ extension Kind<Secret> {
 extension Kind<String> {
     /// `regex` says the same in the schema.
     static func name(_ pattern: NamePattern, _ regex: String) -> Kind {
-        Kind(wants: "a name", .text(pattern: regex), show: { .text($0) }) { text throws(Mismatch) in
-            if let problem = pattern.problem(with: text) { throw Mismatch(problem) }
-            return text
-        }
+        text("a name", .text(pattern: regex)) { pattern.problem(with: $0) }
     }
 
     static var tagName: Kind {
-        Kind(wants: "the name of a tag", show: { .text($0) }) { text throws(Mismatch) in
-            try expect((1...128).contains(text.utf8.count)) { "a tag's name has 1 to 128 bytes" }
-            return text
+        text("the name of a tag") {
+            (1...128).contains($0.utf8.count) ? nil : "a tag's name has 1 to 128 bytes"
         }
     }
 
     /// A name that becomes a label of metrics.
     static var keyName: Kind {
-        Kind(wants: "a name", .text(pattern: "^[A-Za-z0-9._-]{1,64}$")) { text throws(Mismatch) in
-            guard isNameOfLetters(text) else {
-                throw Mismatch("a name has 1 to 64 letters, digits, '-', '_' and '.'")
-            }
-            return text
+        let shape = SettingShape.text(pattern: "^[A-Za-z0-9._-]{1,64}$")
+        return text("a name", shape, show: { _ in .hidden }) {
+            isNameOfLetters($0) ? nil : "a name has 1 to 64 letters, digits, '-', '_' and '.'"
         }
     }
 

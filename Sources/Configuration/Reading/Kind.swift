@@ -23,8 +23,7 @@ package struct Kind<Value> {
     let shape: SettingShape
     /// For defaults and the admin JSON.
     let show: (Value) -> SettingValue
-    /// The number of RE2 instructions in a value; nil: the kind has no regular expressions. See
-    /// `ProblemReport.countInstructions`.
+    /// The RE2 instructions of a value, for `ProblemReport.countInstructions`.
     let instructions: ((Value) -> Int)?
     let parse: (String) throws(Mismatch) -> Value
 
@@ -55,8 +54,8 @@ extension Kind {
         }
     }
 
-    /// A text that `parse` reads. Where it gives nil, `remedy` is the text's fault and what to
-    /// write: "is not an address; write one such as 192.0.2.7".
+    /// nil from `parse` refuses the text; `remedy` goes on: "is not an address; write one such as
+    /// 192.0.2.7".
     init(
         wants: String,
         _ shape: SettingShape = .text(),
@@ -86,28 +85,35 @@ extension Kind where Value: Comparable {
 }
 
 extension Kind<String> {
-    static func text(upTo bytesMax: Int) -> Kind {
-        Kind(wants: "a text", show: { .text($0) }) { text throws(Mismatch) in
-            try expect(text.utf8.count <= bytesMax) { "longer than \(bytesMax) bytes" }
+    /// A text that stays as it is; `problem` is what is wrong with it.
+    static func text(
+        _ wants: String,
+        _ shape: SettingShape = .text(),
+        show: @escaping (String) -> SettingValue = { .text($0) },
+        problem: @escaping (String) -> String?
+    ) -> Kind {
+        Kind(wants: wants, shape, show: show) { text throws(Mismatch) in
+            if let problem = problem(text) { throw Mismatch(problem) }
             return text
         }
     }
 
+    static func text(upTo bytesMax: Int) -> Kind {
+        text("a text") { $0.utf8.count <= bytesMax ? nil : "longer than \(bytesMax) bytes" }
+    }
+
     package static var path: Kind {
-        Kind(wants: "a path", show: { .text($0) }) { text throws(Mismatch) in
-            guard !text.isEmpty, !text.utf8.contains(0) else { throw Mismatch("wants a path") }
-            return text
-        }
+        text("a path") { $0.isEmpty || $0.utf8.contains(0) ? "wants a path" : nil }
     }
 
     /// An existing, readable file, so that the mistake shows now and not at the first send.
     static var readableFile: Kind {
-        Kind(wants: "the path of a file", show: { .text($0) }) { text throws(Mismatch) in
+        text("the path of a file") { path in
             do throws(FileProblem) {
-                _ = try fileContent(text, bytesMax: 16 << 20, waits: false)
-                return text
+                _ = try fileContent(path, bytesMax: 16 << 20, waits: false)
+                return nil
             } catch {
-                throw Mismatch("\(text) cannot be read: \(error.reason)")
+                return "\(path) cannot be read: \(error.reason)"
             }
         }
     }
@@ -208,6 +214,11 @@ extension Kind<Bool> {
             parsedBy: Bool.init
         )
     }
+}
+
+extension Kind where Value: CaseIterable & RawRepresentable & Equatable, Value.RawValue == String {
+    /// One of the names of an enum's cases.
+    static var word: Kind { choice(Value.allCases.map { ($0.rawValue, $0) }) }
 }
 
 extension Kind where Value: Equatable {

@@ -1,7 +1,7 @@
 import Routing
 
-/// A group of settings being read: takes what it is asked for, collects what is wrong, and at the
-/// end refuses what nobody asked for.
+/// A group of settings being read. It remembers the keys that were asked for, and refuses the
+/// others.
 package struct Section: ~Copyable {
     let path: String
     let report: ProblemReport
@@ -167,8 +167,7 @@ package struct Section: ~Copyable {
         if !known.contains(key) { known.append(key) }
     }
 
-    /// The setting's value where it can be read, without a report where it cannot: for checks that
-    /// compare it with other settings.
+    /// The value if it can be read, without a report, for checks that compare settings.
     func readable<Value>(
         _ key: String,
         _ kind: Kind<Value>,
@@ -179,8 +178,7 @@ package struct Section: ~Copyable {
         return try? value(of: node, kind)
     }
 
-    /// What a node of the file says; nil when it says nothing, or something wrong, which is
-    /// reported.
+    /// A node's value; nil: it is empty, or wrong and reported.
     func parsed<Value>(_ node: YAMLNode, _ key: String, _ kind: Kind<Value>) -> Value? {
         // Compiling costs the time, so one report of too many patterns is the last one.
         guard !node.isNull, kind.instructions == nil || !report.hasTooManyPatterns else {
@@ -194,8 +192,7 @@ package struct Section: ~Copyable {
         guard case .scalar(let written, _) = node.content else {
             throw Mismatch("wants \(kind.wants), got \(node.kindName)")
         }
-        // Only the configuration file may name files and variables; a decision's text stays as it
-        // is.
+        // Only the file may refer to files and variables; a decision's text stays as it is.
         let text = node.isDecided ? written : try report.substitution.apply(to: written)
         let value: Value
         do throws(Mismatch) {
@@ -232,8 +229,8 @@ extension Section {
         return overriding(override, .commaSeparated(kind, counts))
     }
 
-    /// The items of a list that can be read, also where others cannot, and without a report: checks
-    /// that compare items with other settings so find every mistake in one run.
+    /// The readable items of a list, without a report, so that checks between settings find every
+    /// mistake in one run.
     func readableItems<Value>(
         _ key: String,
         _ kind: Kind<Value>,
@@ -285,15 +282,13 @@ extension Section {
 }
 
 extension Section {
-    /// What a filter or a route matches: one pattern or a list of them. A comma belongs to a
-    /// pattern.
+    /// `match`: one pattern or a list. A comma belongs to a pattern.
     mutating func tagPatterns(_ key: String) -> [TagPattern]? {
         guard !isList(key) else { return list(key, .tagPattern, counts: 1...64) }
         return value(key, .tagPattern).map { [$0] }
     }
 
-    /// Values under names of fields, in the order of the file; nil where something is wrong, which
-    /// is reported.
+    /// Values by field, in the order of the file; nil: something is wrong, which is reported.
     mutating func fields<Value>(
         _ key: String,
         named name: Kind<String>,

@@ -108,14 +108,12 @@ extension YAMLNode {
 
 /// Builds the tree of one YAML document from libyaml's events, within limits.
 struct YAMLDocument: ~Copyable {
-    private struct Anchored {
-        let node: YAMLNode
-        let size: Int
-    }
-
-    private var events: YAMLEvents
+    // libyaml keeps pointers into its own struct, so that it must not move.
+    private let parser: UnsafeMutablePointer<yaml_parser_t>
+    private let text: UnsafeMutableBufferPointer<UInt8>
     private let limits: YAMLLimits
-    private var anchors: [String: Anchored] = [:]
+    /// With the number of values in each.
+    private var anchors: [String: (node: YAMLNode, size: Int)] = [:]
     private var nodes = 0
 
     /// The document's root; nil when the text holds nothing but comments.
@@ -127,144 +125,15 @@ struct YAMLDocument: ~Copyable {
             throw YAMLError(line: 1, reason: "larger than \(limits.bytes) bytes")
         }
         guard let invalid = firstInvalidUTF8(in: bytes) else {
-            var document = YAMLDocument(events: try YAMLEvents(bytes), limits: limits)
+            var document = YAMLDocument(bytes, limits)
             return try document.root()
         }
         let line = bytes[..<invalid].count { $0 == UInt8(ascii: "\n") } + 1
         throw YAMLError(line: line, reason: "not valid UTF-8")
     }
 
-    private init(events: consuming YAMLEvents, limits: YAMLLimits) {
-        self.events = events
+    private init(_ bytes: [UInt8], _ limits: YAMLLimits) {
         self.limits = limits
-    }
-
-    private mutating func root() throws(YAMLError) -> YAMLNode? {
-        guard case .documentStart = try events.next().event else { return nil }
-        let first = try events.next()
-        let root = try node(from: first.event, line: first.line, depth: 1)
-        _ = try events.next()
-        let after = try events.next()
-        guard case .streamEnd = after.event else {
-            throw YAMLError(line: after.line, reason: "a second document; one file is one document")
-        }
-        return root
-    }
-
-    private mutating func node(
-        from event: YAMLEvents.Event,
-        line: Int,
-        depth: Int
-    ) throws(YAMLError) -> YAMLNode {
-        guard depth <= limits.depth else {
-            throw YAMLError(line: line, reason: "nested deeper than \(limits.depth) levels")
-        }
-        try count(1, line: line)
-        let before = nodes
-        let node: YAMLNode
-        switch event {
-        case .alias(let name):
-            guard let target = anchors[name] else {
-                throw YAMLError(line: line, reason: "nothing is anchored as &\(name) before this")
-            }
-            try count(target.size - 1, line: line)
-            return target.node
-        case .scalar(let text, let isPlain, let anchor, let tag):
-            try refuseUnknown(tag, line: line)
-            node = YAMLNode(line: line, content: .scalar(text, isPlain: isPlain))
-            keep(node, as: anchor, size: 1)
-        case .sequenceStart(let anchor, let tag):
-            try refuseUnknown(tag, line: line)
-            node = YAMLNode(line: line, content: .sequence(try items(depth: depth)))
-            keep(node, as: anchor, size: nodes - before + 1)
-        case .mappingStart(let anchor, let tag):
-            try refuseUnknown(tag, line: line)
-            node = YAMLNode(line: line, content: .mapping(try entries(depth: depth)))
-            keep(node, as: anchor, size: nodes - before + 1)
-        case .sequenceEnd, .mappingEnd, .documentStart, .documentEnd, .streamEnd:
-            throw YAMLError(line: line, reason: "not valid YAML: a value is missing")
-        }
-        return node
-    }
-
-    private mutating func items(depth: Int) throws(YAMLError) -> [YAMLNode] {
-        var items: [YAMLNode] = []
-        while true {
-            let (event, line) = try events.next()
-            if case .sequenceEnd = event { return items }
-            items.append(try node(from: event, line: line, depth: depth + 1))
-        }
-    }
-
-    private mutating func entries(depth: Int) throws(YAMLError) -> [YAMLNode.Entry] {
-        var entries: [YAMLNode.Entry] = []
-        while true {
-            let (event, line) = try events.next()
-            if case .mappingEnd = event { return entries }
-            guard case .scalar(let key, _, _, _) = event else {
-                throw YAMLError(line: line, reason: "a key must be a plain text")
-            }
-            let (value, valueLine) = try events.next()
-            entries.append(
-                .init(
-                    key: key,
-                    line: line,
-                    value: try node(from: value, line: valueLine, depth: depth + 1)
-                )
-            )
-        }
-    }
-
-    private mutating func count(_ more: Int, line: Int) throws(YAMLError) {
-        nodes += more
-        guard nodes <= limits.nodes else {
-            throw YAMLError(line: line, reason: "more than \(limits.nodes) values")
-        }
-    }
-
-    private mutating func keep(_ node: YAMLNode, as anchor: String?, size: Int) {
-        if let anchor { anchors[anchor] = Anchored(node: node, size: size) }
-    }
-
-    /// YAML's own tags change nothing here; others would ask for what we do not do.
-    private func refuseUnknown(_ tag: String?, line: Int) throws(YAMLError) {
-        guard let tag, tag != "!", !tag.hasPrefix("tag:yaml.org,2002:") else { return }
-        throw YAMLError(line: line, reason: "the YAML tag \(tag) is not supported")
-    }
-}
-
-/// Where the first byte stands that is not part of well-formed UTF-8.
-private func firstInvalidUTF8(in bytes: [UInt8]) -> Int? {
-    var position = 0
-    var decoder = Unicode.UTF8.ForwardParser()
-    var iterator = bytes.makeIterator()
-    while true {
-        switch decoder.parseScalar(from: &iterator) {
-        case .valid(let scalar): position += scalar.count
-        case .emptyInput: return nil
-        case .error: return position
-        }
-    }
-}
-
-/// libyaml's parser as a sequence of events in Swift values.
-struct YAMLEvents: ~Copyable {
-    enum Event {
-        case scalar(String, isPlain: Bool, anchor: String?, tag: String?)
-        case alias(String)
-        case sequenceStart(anchor: String?, tag: String?)
-        case sequenceEnd
-        case mappingStart(anchor: String?, tag: String?)
-        case mappingEnd
-        case documentStart, documentEnd
-        case streamEnd
-    }
-
-    // libyaml keeps pointers into its own struct, so that it must not move.
-    private let parser: UnsafeMutablePointer<yaml_parser_t>
-    private let text: UnsafeMutableBufferPointer<UInt8>
-
-    init(_ bytes: [UInt8]) throws(YAMLError) {
         parser = .allocate(capacity: 1)
         text = .allocate(capacity: bytes.count)
         _ = text.initialize(from: bytes)
@@ -279,51 +148,133 @@ struct YAMLEvents: ~Copyable {
         text.deallocate()
     }
 
-    /// The next event and its line.
-    mutating func next() throws(YAMLError) -> (event: Event, line: Int) {
-        while true {
-            var raw = yaml_event_t()
-            guard yaml_parser_parse(parser, &raw) == 1 else { throw failure }
-            defer { yaml_event_delete(&raw) }
-            let line = Int(raw.start_mark.line) + 1
-            guard let event = Self.event(from: raw) else { continue }
-            return (event, line)
+    private mutating func root() throws(YAMLError) -> YAMLNode? {
+        guard try skip() == YAML_DOCUMENT_START_EVENT else { return nil }
+        let root = try node(depth: 1)
+        try skip()
+        guard try skip() == YAML_STREAM_END_EVENT else {
+            throw YAMLError(line: line, reason: "a second document; one file is one document")
         }
+        return root
     }
 
-    private static func event(from raw: yaml_event_t) -> Event? {
-        switch raw.type {
+    // MARK: - Events
+
+    /// The next event; the caller deletes it.
+    private mutating func next() throws(YAMLError) -> yaml_event_t {
+        var event = yaml_event_t()
+        repeat {
+            guard yaml_parser_parse(parser, &event) == 1 else { throw failure }
+        } while event.type == YAML_STREAM_START_EVENT
+        line = Int(event.start_mark.line) + 1
+        return event
+    }
+
+    @discardableResult
+    private mutating func skip() throws(YAMLError) -> yaml_event_type_t {
+        var event = try next()
+        defer { yaml_event_delete(&event) }
+        return event.type
+    }
+
+    /// The line of the last event.
+    private var line = 1
+
+    // MARK: - Nodes
+
+    /// The next node; nil at the end of a list or a group.
+    private mutating func node(depth: Int) throws(YAMLError) -> YAMLNode? {
+        var event = try next()
+        defer { yaml_event_delete(&event) }
+        let line = line
+        if [YAML_SEQUENCE_END_EVENT, YAML_MAPPING_END_EVENT].contains(event.type) { return nil }
+        guard depth <= limits.depth else {
+            throw YAMLError(line: line, reason: "nested deeper than \(limits.depth) levels")
+        }
+        try count(1, line)
+        let before = nodes
+        let content: YAMLNode.Content
+        let anchor: String?
+        switch event.type {
+        case YAML_ALIAS_EVENT:
+            let name = string(event.data.alias.anchor) ?? ""
+            guard let target = anchors[name] else {
+                throw YAMLError(line: line, reason: "nothing is anchored as &\(name) before this")
+            }
+            try count(target.size - 1, line)
+            return target.node
         case YAML_SCALAR_EVENT:
-            let scalar = raw.data.scalar
-            return .scalar(
-                String(
-                    decoding: UnsafeBufferPointer(start: scalar.value, count: scalar.length),
-                    as: UTF8.self
-                ),
-                isPlain: scalar.style == YAML_PLAIN_SCALAR_STYLE,
-                anchor: text(scalar.anchor),
-                tag: text(scalar.tag)
-            )
-        case YAML_ALIAS_EVENT: return .alias(text(raw.data.alias.anchor) ?? "")
+            let scalar = event.data.scalar
+            try refuseUnknown(scalar.tag, line)
+            anchor = string(scalar.anchor)
+            let isPlain = scalar.style == YAML_PLAIN_SCALAR_STYLE
+            content = .scalar(text(scalar.value, scalar.length), isPlain: isPlain)
         case YAML_SEQUENCE_START_EVENT:
-            let start = raw.data.sequence_start
-            return .sequenceStart(anchor: text(start.anchor), tag: text(start.tag))
+            let start = event.data.sequence_start
+            try refuseUnknown(start.tag, line)
+            anchor = string(start.anchor)
+            var items: [YAMLNode] = []
+            while let item = try node(depth: depth + 1) { items.append(item) }
+            content = .sequence(items)
         case YAML_MAPPING_START_EVENT:
-            let start = raw.data.mapping_start
-            return .mappingStart(anchor: text(start.anchor), tag: text(start.tag))
-        case YAML_SEQUENCE_END_EVENT: return .sequenceEnd
-        case YAML_MAPPING_END_EVENT: return .mappingEnd
-        case YAML_DOCUMENT_START_EVENT: return .documentStart
-        case YAML_DOCUMENT_END_EVENT: return .documentEnd
+            let start = event.data.mapping_start
+            try refuseUnknown(start.tag, line)
+            anchor = string(start.anchor)
+            content = .mapping(try entries(depth: depth + 1))
         // After the end libyaml answers with empty events for ever.
-        case YAML_STREAM_END_EVENT, YAML_NO_EVENT: return .streamEnd
-        default: return nil
+        default: throw YAMLError(line: line, reason: "not valid YAML: a value is missing")
+        }
+        let node = YAMLNode(line: line, content: content)
+        if let anchor { anchors[anchor] = (node, nodes - before + 1) }
+        return node
+    }
+
+    private mutating func entries(depth: Int) throws(YAMLError) -> [YAMLNode.Entry] {
+        var entries: [YAMLNode.Entry] = []
+        while true {
+            var event = try next()
+            defer { yaml_event_delete(&event) }
+            let line = line
+            if event.type == YAML_MAPPING_END_EVENT { return entries }
+            guard event.type == YAML_SCALAR_EVENT else {
+                throw YAMLError(line: line, reason: "a key must be a plain text")
+            }
+            let scalar = event.data.scalar
+            let key = text(scalar.value, scalar.length)
+            guard let value = try node(depth: depth) else {
+                throw YAMLError(line: line, reason: "not valid YAML: a value is missing")
+            }
+            entries.append(.init(key: key, line: line, value: value))
         }
     }
 
-    private static func text(_ pointer: UnsafeMutablePointer<yaml_char_t>?) -> String? {
+    private mutating func count(_ more: Int, _ line: Int) throws(YAMLError) {
+        nodes += more
+        guard nodes <= limits.nodes else {
+            throw YAMLError(line: line, reason: "more than \(limits.nodes) values")
+        }
+    }
+
+    /// YAML's own tags change nothing here; others would ask for what we do not do.
+    private func refuseUnknown(
+        _ tag: UnsafeMutablePointer<yaml_char_t>?,
+        _ line: Int
+    ) throws(YAMLError) {
+        guard let tag = string(tag), tag != "!", !tag.hasPrefix("tag:yaml.org,2002:") else {
+            return
+        }
+        throw YAMLError(line: line, reason: "the YAML tag \(tag) is not supported")
+    }
+
+    private func string(_ pointer: UnsafeMutablePointer<yaml_char_t>?) -> String? {
         pointer.map { String(cString: $0) }
     }
+
+    private func text(_ start: UnsafeMutablePointer<yaml_char_t>?, _ count: Int) -> String {
+        String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+    }
+
+    // MARK: - Errors
 
     private var failure: YAMLError {
         let state = parser.pointee
@@ -344,5 +295,19 @@ struct YAMLEvents: ~Copyable {
     private func lineHasReference(_ number: Int) -> Bool {
         let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         return number < lines.count && lines[number].contains("${".utf8)
+    }
+}
+
+/// Where the first byte stands that is not part of well-formed UTF-8.
+private func firstInvalidUTF8(in bytes: [UInt8]) -> Int? {
+    var position = 0
+    var decoder = Unicode.UTF8.ForwardParser()
+    var iterator = bytes.makeIterator()
+    while true {
+        switch decoder.parseScalar(from: &iterator) {
+        case .valid(let scalar): position += scalar.count
+        case .emptyInput: return nil
+        case .error: return position
+        }
     }
 }

@@ -86,9 +86,11 @@ struct ConditionEntry: SettingGroup {
         guard !section.report.hasProblem(with: section.path) else { return }
         section.refuseEmpty()
         let given = section.names.filter(Self.kinds.contains)
-        section.problem(given[1], if: given.count > 1) {
-            "a condition has one of \(Self.kinds.joined(separator: ", ")), and this one has "
-            "\(given.joined(separator: " and ")); join them as in all: [{ … }, { … }]"
+        if let second = given.dropFirst().first {
+            section.problem(second) {
+                "a condition has one of \(Self.kinds.joined(separator: ", ")), and this one has "
+                "\(given.joined(separator: " and ")); join them as in all: [{ … }, { … }]"
+            }
         }
         // A key that is not known may have been meant.
         guard section.names.allSatisfy(Self.keys.contains) else { return }

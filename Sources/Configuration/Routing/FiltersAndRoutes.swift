@@ -27,11 +27,7 @@ extension Filter: SettingGroup {
             return steps
         }
         .default("required")
-        Setting(
-            "on_error",
-            \.onError,
-            .choice(["keep": .keep, "drop": .drop, "dead_letter": .deadLetter])
-        ) {
+        Setting("on_error", \.onError, .word) {
             "for a log on which a step fails, such as `parse` on a text that is no JSON: `keep` "
             "leaves it as it was before the step, `drop` drops it, `dead_letter` keeps it aside"
         }

@@ -64,11 +64,10 @@ extension PatternProblem {
 
 extension Kind<String> {
     static var fieldName: Kind {
-        Kind(wants: "the name of a field", show: { .text($0) }) { text throws(Mismatch) in
-            guard (1...FieldName.bytesMax).contains(text.utf8.count) else {
-                throw Mismatch("a field's name has 1 to \(FieldName.bytesMax) bytes")
-            }
-            return text
+        text("the name of a field") {
+            let most = FieldName.bytesMax
+            return (1...most).contains($0.utf8.count)
+                ? nil : "a field's name has 1 to \(most) bytes"
         }
     }
 

@@ -1,7 +1,6 @@
 import Routing
 
-/// An entry of `filters.steps` as the file has it: an action under its name, and perhaps a
-/// condition.
+/// An entry of `filters.steps`: an action under its name, and perhaps a condition.
 struct StepEntry: SettingGroup {
     /// Made once: a file may have thousands of steps.
     private static let actions = settings.map(\.description.key).filter { $0 != "when" }
@@ -66,9 +65,11 @@ struct StepEntry: SettingGroup {
         section.refuseEmpty()
         let actions = Self.actions
         let given = section.names.filter(actions.contains)
-        section.problem(given[1], if: given.count > 1) {
-            "a step has one action, and this one has \(given.joined(separator: " and ")); make a "
-            "step of each"
+        if let second = given.dropFirst().first {
+            section.problem(second) {
+                "a step has one action, and this one has \(given.joined(separator: " and ")); make a "
+                "step of each"
+            }
         }
         // A key that is not known may have been meant.
         if given.isEmpty, section.names.allSatisfy({ $0 == "when" }) {

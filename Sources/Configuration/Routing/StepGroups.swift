@@ -66,7 +66,7 @@ extension Kind<Redaction.What> {
             instructions: { if case .matches(let pattern) = $0 { pattern.instructions } else { 0 } }
         ) { text throws(Mismatch) in
             if let known = PersonalData(rawValue: text) { return .known(known) }
-            // As an expression, a word with a typing error would be found nowhere, and nothing
+            // A misspelt word would be a valid expression that never matches, so nothing would be
             // replaced.
             let isWord = text.utf8.allSatisfy {
                 $0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7a || $0 == 0x5f || $0 == 0x2d
@@ -244,16 +244,12 @@ struct TimeEntry: StepGroup {
 
 extension Kind<TimeFormat> {
     fileprivate static var timeFormat: Kind {
-        Kind(wants: "iso, s, ms, us, ns or a text such as %d/%b/%Y:%H:%M:%S %z") {
-            text throws(Mismatch) in
-            guard let format = TimeFormat(text) else {
-                throw Mismatch(
-                    "\(quoted(text)) is not a format of times; write iso, s, ms, us, ns, or a text with "
-                        + "the year, month and day, each once, as in %d/%b/%Y:%H:%M:%S %z"
-                )
-            }
-            return format
-        }
+        Kind(
+            wants: "iso, s, ms, us, ns or a text such as %d/%b/%Y:%H:%M:%S %z",
+            or: "is not a format of times; write iso, s, ms, us, ns, or a text with the year, "
+                + "month and day, each once, as in %d/%b/%Y:%H:%M:%S %z",
+            parsedBy: TimeFormat.init
+        )
     }
 }
 

@@ -1,7 +1,6 @@
 /// A group of settings whose struct says the defaults and whose table says everything else.
 protocol SettingGroup: SendableMetatype {
-    /// With every default. Where a value is required, its place holds one that is never used, as
-    /// the missing value is reported.
+    /// The defaults. A required value has a placeholder here, as a missing value is reported.
     init()
     @SettingRows<Self> static var settings: [Setting<Self>] { get }
     /// What a reload does with those settings whose row says nothing of it.
@@ -39,8 +38,7 @@ extension SettingGroup {
         return given
     }
 
-    /// Reads the key that tells the group's kind, and gives the kind's row of the table: its name
-    /// and keys. nil: the key is missing or wrong.
+    /// Reads the key of the group's kind and returns the kind's keys; nil: it is missing or wrong.
     mutating func readKind(
         _ key: String,
         _ path: KeyPath<Self, String>,
@@ -100,8 +98,7 @@ struct Setting<Group> {
     private let copy: (inout Group, Group, Reload) -> Void
     let show: (Group) -> SettingValue
 
-    /// Sets the value in the group; false where the file says nothing, or something wrong, which is
-    /// reported.
+    /// Sets the value in the group; false: it is absent, or wrong and reported.
     func read(_ section: inout Section, _ group: inout Group) -> Bool {
         if let remedy { section.require(description.key, remedy) }
         return readValue(&section, &group, description.override)
@@ -181,17 +178,10 @@ enum SettingRows<Group> {
     static func buildBlock(_ rows: [Setting<Group>]...) -> [Setting<Group>] { rows.flatMap(\.self) }
 }
 
-/// A text of several lines of source, joined without anything between them.
-@resultBuilder
-enum TextParts {
-    static func buildBlock(_ parts: String...) -> String { parts.joined() }
-}
-
 // MARK: - Rows
 
 extension Setting where Group: SettingGroup {
-    /// A single value. With `required` it must be given, except in a sandbox, which uses that
-    /// value.
+    /// A single value, which must be given with `required`; a sandbox then uses that value.
     init<Value: Equatable>(
         _ key: String,
         _ path: WritableKeyPath<Group, Value>,
@@ -336,24 +326,14 @@ extension Setting where Group: SettingGroup {
         )
     }
 
-    /// A row whose reader does all; for groups that become another value once they are read.
-    init(
-        _ key: String,
-        _ form: SettingDescription,
-        @TextParts help: () -> String,
-        read: @escaping (inout Section, inout Group) -> Bool
-    ) {
-        self.init(key, form, help: help, read: read, changes: { _, _ in [] })
-    }
-
-    /// A row with its own way to tell and to apply changes.
+    /// A row whose reader does all, with its own way to tell and to apply changes.
     init(
         _ key: String,
         _ form: SettingDescription,
         show: @escaping (Group) -> SettingValue = { _ in .hidden },
         @TextParts help: () -> String,
         read: @escaping (inout Section, inout Group) -> Bool,
-        changes: @escaping (Group, Group) -> [ConfigurationChange],
+        changes: @escaping (Group, Group) -> [ConfigurationChange] = { _, _ in [] },
         apply: @escaping (inout Group, Group) -> Void = { _, _ in }
     ) {
         self.init(

@@ -70,8 +70,7 @@ extension SettingDescription {
     /// "--listen, SLUICE_LISTEN"; empty where the file alone has it.
     package var sources: [String] { [override.option, override.variable].compactMap(\.self) }
 
-    /// The settings in it, with their paths: a group within a table is shown with it, while one
-    /// that has a sentence of its own has a table of its own.
+    /// The settings with their paths. A group with a sentence of its own has a table of its own.
     package var leaves: [(path: String, setting: SettingDescription)] {
         guard let members = members?(), !isList, !isMap else { return [(key, self)] }
         guard help.isEmpty else { return [] }
