@@ -9,6 +9,8 @@ package struct CommandLineTool: Sendable {
     }
 
     package func run(_ words: [String]) -> CInt {
+        // The help that explains an error.
+        var hint = "sluice help"
         do throws(UsageError) {
             guard let word = words.first else {
                 Terminal.say(Help.overview)
@@ -25,6 +27,7 @@ package struct CommandLineTool: Sendable {
             }
             if word == "help" {
                 if words.count > 1, words[1] == "settings" {
+                    hint += " settings"
                     Terminal.say(try SettingsHelp(Array(words.dropFirst(2))).text())
                     return ExitCode.fine
                 }
@@ -32,18 +35,19 @@ package struct CommandLineTool: Sendable {
                 return try help(about: words.dropFirst())
             }
             let command = try Command(named: word)
+            hint += " \(command.rawValue)"
             let arguments = try Arguments(Array(words.dropFirst()), of: command)
             if arguments.wantsHelp { return help(command) }
             return try command.run(arguments, server)
         } catch {
-            Terminal.complain(error.text)
+            Terminal.complain("\(error.problem) (see: \(hint))")
             return ExitCode.wrong
         }
     }
 
     private func refuseExtraWords(_ words: [String], than count: Int) throws(UsageError) {
         guard words.count > count else { return }
-        throw UsageError("sluice \(words[0]): unexpected \(words[count])", hint: "sluice help")
+        throw UsageError("sluice \(words[0]): unexpected \(words[count])")
     }
 
     private func help(about words: ArraySlice<String>) throws(UsageError) -> CInt {

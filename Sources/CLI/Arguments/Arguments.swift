@@ -14,7 +14,6 @@ struct Arguments {
     private(set) var wantsHelp = false
 
     init(_ words: [String], of command: Command) throws(UsageError) {
-        let hint = "sluice help \(command.rawValue)"
         var rest = words[...]
         while let word = rest.popFirst() {
             if Help.isWanted(word) {
@@ -26,18 +25,18 @@ struct Arguments {
             guard word.hasPrefix("-"), word != "-" else {
                 self.words.append(word)
                 if self.words.count <= command.wordsMax { continue }
-                throw UsageError("sluice \(command.rawValue): unexpected \(word)", hint: hint)
+                throw UsageError("sluice \(command.rawValue): unexpected \(word)")
             }
             guard let option = command.options.first(where: { $0.name == name }) else {
                 let names = command.options.map(\.name)
-                throw UsageError.unknown("option", name, among: names, hint: hint)
+                throw .unknown("option", name, among: names)
             }
             guard values[name] == nil, flags.insert(name).inserted || option.value != nil else {
-                throw UsageError("\(name) is given twice", hint: hint)
+                throw UsageError("\(name) is given twice")
             }
             guard let placeholder = option.value else {
                 guard parts.count == 1 else {
-                    throw UsageError("\(name) takes no value", hint: hint)
+                    throw UsageError("\(name) takes no value")
                 }
                 continue
             }
@@ -48,7 +47,7 @@ struct Arguments {
             }
             flags.remove(name)
             guard let value = parts.count == 2 ? String(parts[1]) : rest.popFirst(), !value.isEmpty
-            else { throw UsageError("\(name) needs a value: \(name) \(placeholder)", hint: hint) }
+            else { throw UsageError("\(name) needs a value: \(name) \(placeholder)") }
             if placeholder.hasSuffix("…") {
                 lists[name, default: []].append(value)
             } else {
@@ -57,35 +56,54 @@ struct Arguments {
         }
     }
 
+    /// The given ones of these options, as a query.
+    func query(_ names: [String]) -> [(name: String, value: String)] {
+        names.compactMap { name in values["--\(name)"].map { (name: name, value: $0) } }
+    }
+
+    /// nil: it is not given.
+    func number(
+        _ option: String,
+        in range: ClosedRange<Int>,
+        _ rule: String
+    ) throws(UsageError) -> Int? {
+        guard let text = values[option] else { return nil }
+        guard let number = Int(text), range.contains(number) else { throw UsageError(rule) }
+        return number
+    }
+
+    /// The first word of a command that has verbs.
+    func verb<Verb: RawRepresentable<String> & CaseIterable>(
+        orElse usual: Verb
+    ) throws(UsageError) -> Verb {
+        guard let word = words.first else { return usual }
+        guard let verb = Verb(rawValue: word) else {
+            throw .unknown("verb", word, among: Verb.allCases.map(\.rawValue))
+        }
+        return verb
+    }
+
     /// The one word of a command that works on a file or directory.
     func path(_ placeholder: String, of command: Command) throws(UsageError) -> String {
         let name = command.rawValue
         guard let path = words.first, !path.isEmpty else {
-            throw UsageError(
-                "\(name) needs a value: sluice \(name) \(placeholder)",
-                hint: "sluice help \(name)"
-            )
+            throw UsageError("\(name) needs a value: sluice \(name) \(placeholder)")
         }
         return path
     }
 }
 
-/// An error in the command line, in one line with a hint.
+/// An error in the command line, in one line.
 struct UsageError: Error {
-    let text: String
+    let problem: String
 
-    init(_ problem: String, hint: String) {
-        text = "\(problem) (see: \(hint))"
+    init(_ problem: String) {
+        self.problem = problem
     }
 
-    static func unknown(
-        _ what: String,
-        _ word: String,
-        among names: [String],
-        hint: String
-    ) -> UsageError {
+    static func unknown(_ what: String, _ word: String, among names: [String]) -> UsageError {
         let meant = nearMiss(word, among: names).map { ", did you mean \($0)?" } ?? ""
-        return UsageError("unknown \(what) \(word)\(meant)", hint: hint)
+        return UsageError("unknown \(what) \(word)\(meant)")
     }
 }
 
@@ -103,11 +121,11 @@ func configured<Value>(
 
 /// Reads the file that an argument names; "-" is standard input.
 enum FileContents {
-    static func read(_ path: String, bytesMax: Int, hint: String) throws(UsageError) -> [UInt8] {
+    static func read(_ path: String, bytesMax: Int) throws(UsageError) -> [UInt8] {
         let descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             let reason = String(cString: strerror(errno))
-            throw UsageError("\(path) cannot be read: \(reason)", hint: hint)
+            throw UsageError("\(path) cannot be read: \(reason)")
         }
         defer { if descriptor > 0 { close(descriptor) } }
         var content: [UInt8] = []
@@ -119,7 +137,7 @@ enum FileContents {
             content += piece.prefix(count)
         }
         guard content.count <= bytesMax else {
-            throw UsageError("\(path) is larger than \(bytesMax) bytes", hint: hint)
+            throw UsageError("\(path) is larger than \(bytesMax) bytes")
         }
         return content
     }

@@ -9,19 +9,13 @@ enum CaptureArguments {
 
     /// A verb, a capture and a record.
     static let wordsMax = 3
-    private static let hint = "sluice help capture"
     private static let path = "/admin/captures"
     private static let rulesBytesMax = 64 << 10
-    private static let filters = [
-        "--path", "--host", "--tag", "--key", "--address", "--status", "--text",
-    ]
-    private static let limits = ["--records", "--bytes", "--seconds"]
+    private static let filters = ["path", "host", "tag", "key", "address", "status", "text"]
+    private static let limits = ["records", "bytes", "seconds"]
 
     static func request(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
-        let word = arguments.words.first ?? "list"
-        guard let verb = Verb(rawValue: word) else {
-            throw .unknown("verb", word, among: Verb.allCases.map(\.rawValue), hint: hint)
-        }
+        let verb = try arguments.verb(orElse: Verb.list)
         let rest = Array(arguments.words.dropFirst())
         switch verb {
         case .start:
@@ -36,21 +30,20 @@ enum CaptureArguments {
             try expect(rest, 1, "show needs a capture: show ID [N]")
             return AdminRequest(.get, capture(rest), shown: arguments.view(.captureEntries))
         case .har, .export:
-            try expect(rest, 1, "\(word) needs a capture: \(word) ID")
-            return AdminRequest(.get, "\(capture(rest))/\(word)")
+            try expect(rest, 1, "\(verb) needs a capture: \(verb) ID")
+            return AdminRequest(.get, "\(capture(rest))/\(verb)")
         case .curl:
             try expect(rest, 2, "curl needs a capture and a record: curl ID N")
             return AdminRequest(.get, "\(record(rest))/curl")
         case .replay:
             try expect(rest, 2, "replay needs a capture and a record: replay ID N")
             let rules = try arguments.values["--file"].map { file throws(UsageError) in
-                try FileContents.read(file, bytesMax: rulesBytesMax, hint: hint)
+                try FileContents.read(file, bytesMax: rulesBytesMax)
             }
             let isSent = arguments.flags.contains("--send")
             guard !isSent || rules == nil else {
                 throw UsageError(
-                    "--send uses the present filters and routes, so it takes no --file",
-                    hint: hint
+                    "--send uses the present filters and routes, so it takes no --file"
                 )
             }
             return AdminRequest(
@@ -71,7 +64,7 @@ enum CaptureArguments {
         _ count: Int,
         _ rule: String
     ) throws(UsageError) {
-        guard words.count == count else { throw UsageError(rule, hint: hint) }
+        guard words.count == count else { throw UsageError(rule) }
     }
 
     private static func capture(_ words: [String]) -> String {
@@ -82,23 +75,17 @@ enum CaptureArguments {
         "\(capture(words))/records/\(AdminRequest.encoded(words[1]))"
     }
 
-    /// `--path /logs --status 4xx --records 10` becomes
-    /// `{"filter":{"path":"/logs","status":"4xx"},"records":10}`.
+    /// `--path /logs --records 10` becomes `{"filter":{"path":"/logs"},"records":10}`.
     private static func start(_ arguments: Arguments) throws(UsageError) -> [UInt8] {
         var numbers: [(name: String, value: Int)] = []
-        for option in limits {
-            guard let text = arguments.values[option] else { continue }
-            guard let number = Int(text), number > 0 else {
-                throw UsageError("\(option) is a number, 1 or more", hint: hint)
-            }
-            numbers.append((String(option.dropFirst(2)), number))
+        for name in limits {
+            let rule = "--\(name) is a number, 1 or more"
+            let number = try arguments.number("--\(name)", in: 1...Int.max, rule)
+            if let number { numbers.append((name, number)) }
         }
         return JSONWriter { json in
             json.object("filter") { json in
-                for option in filters {
-                    guard let value = arguments.values[option] else { continue }
-                    json.member(String(option.dropFirst(2)), value)
-                }
+                for (name, value) in arguments.query(filters) { json.member(name, value) }
             }
             for (name, number) in numbers { json.member(name, number) }
         }.bytes

@@ -12,7 +12,7 @@ enum Command: String, CaseIterable {
     init(named word: String) throws(UsageError) {
         guard let command = Command(rawValue: word) else {
             let names = Self.allCases.map(\.rawValue) + ["help"]
-            throw UsageError.unknown("command", word, among: names, hint: "sluice help")
+            throw .unknown("command", word, among: names)
         }
         self = command
     }
@@ -20,8 +20,8 @@ enum Command: String, CaseIterable {
     /// An option's name and its value's placeholder in the help; nil for an option without a value.
     typealias Option = (name: String, value: String?)
 
-    /// The options that the help names, so that they stand in one place: those with a line of their
-    /// own, and those of the usage. A value follows its option after one space.
+    /// The options in the help: those with a line of their own and those of the usage. A value
+    /// follows its option after one space.
     var options: [Option] {
         let lines = Help.of(self).split(separator: "\n", omittingEmptySubsequences: false)
         let usage = lines.prefix { !$0.isEmpty }.flatMap {
@@ -158,8 +158,7 @@ extension Arguments {
     }
 }
 
-/// The programs behind `sluice serve`, `sluice sandbox`, `sluice route --config` and `sluice help
-/// metrics`. They are passed in, so that the command line does not link the server.
+/// The programs behind some commands, passed in so that the command line does not link the server.
 package struct ServerPrograms: Sendable {
     package struct Sandbox: Sendable {
         package let listen: String?

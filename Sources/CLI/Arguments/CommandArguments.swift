@@ -5,8 +5,8 @@ import Rendering
 
 /// `sluice health …`.
 enum HealthArguments {
-    /// Container engines stop a health check after some seconds and then hide its message, so this
-    /// gives up earlier.
+    /// Container engines hide the message of a health check that they stop, so this gives up
+    /// earlier.
     static let patience = Duration.seconds(4)
 
     static func request(_ arguments: Arguments) -> AdminRequest {
@@ -22,21 +22,15 @@ enum QueueArguments {
         let foreign = isPeek ? ["--streams", "--order"] : ["--logstore", "--limit"]
         if let option = foreign.first(where: { arguments.values[$0] != nil }) {
             throw UsageError(
-                isPeek ? "\(option) does not go with --peek" : "\(option) needs --peek",
-                hint: "sluice help queue"
+                isPeek ? "\(option) does not go with --peek" : "\(option) needs --peek"
             )
         }
-        guard !isPeek else {
-            let query = ["destination", "logstore", "limit"].compactMap { name in
-                arguments.values["--\(name)"].map { (name: name, value: $0) }
-            }
-            let shown = arguments.view(.waitingLogs)
-            return AdminRequest(.get, "/admin/queue/peek", query: query, shown: shown)
-        }
-        let query = ["destination", "streams", "order"].compactMap { name in
-            arguments.values["--\(name)"].map { (name: name, value: $0) }
-        }
-        return AdminRequest(.get, "/admin/queue", query: query, shown: arguments.view(.queue))
+        return AdminRequest(
+            .get,
+            isPeek ? "/admin/queue/peek" : "/admin/queue",
+            query: arguments.query(["destination", "logstore", "limit", "streams", "order"]),
+            shown: arguments.view(isPeek ? .waitingLogs : .queue)
+        )
     }
 }
 
@@ -54,26 +48,17 @@ enum StatusArguments {
 
     /// The pause between repetitions; nil shows the status once.
     static func pause(_ arguments: Arguments) throws(UsageError) -> Duration? {
-        guard let text = arguments.values["--watch"] else {
-            return arguments.flags.contains("--watch") ? .seconds(2) : nil
-        }
-        guard let seconds = Int64(text), (1...86_400).contains(seconds) else {
-            throw UsageError(
-                "--watch is a number of seconds, 1 to 86400: --watch=5",
-                hint: "sluice help status"
-            )
-        }
-        return .seconds(seconds)
+        let rule = "--watch is a number of seconds, 1 to 86400: --watch=5"
+        let seconds = try arguments.number("--watch", in: 1...86_400, rule)
+        return seconds.map { .seconds($0) }
+            ?? (arguments.flags.contains("--watch") ? .seconds(2) : nil)
     }
 }
 
 /// `sluice tail …`.
 enum TailArguments {
     static func request(_ arguments: Arguments) -> AdminRequest {
-        var query: [(name: String, value: String)] = []
-        for name in ["destination", "logstore", "topic", "rate"] {
-            if let value = arguments.values["--\(name)"] { query.append((name, value)) }
-        }
+        var query = arguments.query(["destination", "logstore", "topic", "rate"])
         for name in ["tag", "field"] {
             query += (arguments.lists["--\(name)"] ?? []).map { (name, $0) }
         }
@@ -82,25 +67,15 @@ enum TailArguments {
 
     /// The number of logs after which the tail ends; nil for no limit.
     static func limit(_ arguments: Arguments) throws(UsageError) -> Int? {
-        guard let text = arguments.values["--limit"] else { return nil }
-        guard let count = Int(text), count > 0 else {
-            throw UsageError("--limit is a number of logs, 1 or more", hint: "sluice help tail")
-        }
-        return count
+        try arguments.number("--limit", in: 1...Int.max, "--limit is a number of logs, 1 or more")
     }
 }
 
 /// `sluice drain …`.
 enum DrainArguments {
     static func patience(_ arguments: Arguments) throws(UsageError) -> Duration {
-        guard let text = arguments.values["--timeout"] else { return .seconds(60) }
-        guard let seconds = Int64(text), (0...86_400).contains(seconds) else {
-            throw UsageError(
-                "--timeout is a number of seconds, at most 86400",
-                hint: "sluice help drain"
-            )
-        }
-        return .seconds(seconds)
+        let rule = "--timeout is a number of seconds, at most 86400"
+        return .seconds(try arguments.number("--timeout", in: 0...86_400, rule) ?? 60)
     }
 }
 
@@ -108,15 +83,12 @@ enum DrainArguments {
 enum ResolverArguments {
     /// Without a host it shows what is known.
     static func request(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
-        let given = [("with", "--with"), ("port", "--port")].compactMap { name, option in
-            arguments.values[option].map { (name: name, value: $0) }
-        }
+        let given = arguments.query(["with", "port"])
         let host = arguments.words.first.map { [(name: "host", value: $0)] } ?? []
         if arguments.flags.contains("--refresh") {
             guard given.isEmpty else {
                 throw UsageError(
-                    "--refresh asks all resolvers of a host; leave --with and --port out",
-                    hint: "sluice help resolve"
+                    "--refresh asks all resolvers of a host; leave --with and --port out"
                 )
             }
             let path = "/admin/resolvers/refresh"
@@ -124,10 +96,7 @@ enum ResolverArguments {
         }
         guard !host.isEmpty else {
             guard given.isEmpty else {
-                throw UsageError(
-                    "--with and --port need a host: sluice resolve HOST",
-                    hint: "sluice help resolve"
-                )
+                throw UsageError("--with and --port need a host: sluice resolve HOST")
             }
             return AdminRequest(.get, "/admin/resolvers", shown: arguments.view(.resolvers))
         }
@@ -144,12 +113,11 @@ enum ShardArguments {
     ) throws(UsageError) -> CInt {
         let commands = ShardCommands(inputs: inputs, isJSON: arguments.isJSON)
         guard let verb = arguments.words.first else { return commands.list() }
-        let hint = "sluice help shards"
         guard verb == "add" else {
-            throw UsageError("sluice shards: unexpected \(verb)", hint: hint)
+            throw UsageError("sluice shards: unexpected \(verb)")
         }
         guard arguments.words.count == 2 else {
-            throw UsageError("shards add needs a value: sluice shards add DIR", hint: hint)
+            throw UsageError("shards add needs a value: sluice shards add DIR")
         }
         return commands.add(directory(arguments.words[1]))
     }
@@ -159,19 +127,13 @@ enum ShardArguments {
         _ inputs: ConfigurationInputs
     ) throws(UsageError) -> CInt {
         guard arguments.words.count == 2 else {
-            throw UsageError(
-                "restore needs two values: sluice restore SHARD FILE",
-                hint: "sluice help restore"
-            )
+            throw UsageError("restore needs two values: sluice restore SHARD FILE")
         }
         let commands = ShardCommands(inputs: inputs, isJSON: arguments.isJSON)
         let shard = arguments.words[0]
         if arguments.flags.contains("--take") {
             guard !arguments.flags.contains("--partial") else {
-                throw UsageError(
-                    "--take and --partial exclude each other",
-                    hint: "sluice help restore"
-                )
+                throw UsageError("--take and --partial exclude each other")
             }
             return commands.take(shard, to: directory(arguments.words[1]))
         }

@@ -8,17 +8,13 @@ enum DeadLetterArguments {
 
     /// A verb and the letters' numbers; a filter is better for more.
     static let wordsMax = 501
-    private static let hint = "sluice help dead-letters"
-    private static let filters = ["--destination", "--logstore", "--code"]
     private static let logBytesMax = 10 << 20
 
     static func request(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
         let path = "/admin/dead-letters"
         let numbers = Array(arguments.words.dropFirst())
-        let verb = try verb(arguments.words.first ?? "list")
-        let filter = filters.compactMap { option in
-            arguments.values[option].map { (name: String(option.dropFirst(2)), value: $0) }
-        }
+        let verb = try arguments.verb(orElse: Verb.list)
+        let filter = arguments.query(["destination", "logstore", "code"])
         switch verb {
         case .list:
             try refuse(numbers)
@@ -39,13 +35,13 @@ enum DeadLetterArguments {
             let number = try one(numbers, verb)
             guard let file = arguments.values["--file"] ?? (filter.isEmpty ? nil : "/dev/null")
             else {
-                throw UsageError("edit needs --file FILE with the log, or --logstore", hint: hint)
+                throw UsageError("edit needs --file FILE with the log, or --logstore")
             }
             return AdminRequest(
                 .put,
                 "\(path)/\(number)",
                 query: filter,
-                body: try FileContents.read(file, bytesMax: logBytesMax, hint: hint),
+                body: try FileContents.read(file, bytesMax: logBytesMax),
                 shown: arguments.view(.editedLetter)
             )
         case .replay, .purge:
@@ -59,21 +55,14 @@ enum DeadLetterArguments {
         }
     }
 
-    private static func verb(_ word: String) throws(UsageError) -> Verb {
-        guard let verb = Verb(rawValue: word) else {
-            throw .unknown("verb", word, among: Verb.allCases.map(\.rawValue), hint: hint)
-        }
-        return verb
-    }
-
     private static func refuse(_ numbers: [String]) throws(UsageError) {
         guard let first = numbers.first else { return }
-        throw UsageError("sluice dead-letters: unexpected \(first)", hint: hint)
+        throw UsageError("sluice dead-letters: unexpected \(first)")
     }
 
     private static func one(_ numbers: [String], _ verb: Verb) throws(UsageError) -> String {
         guard numbers.count == 1, isID(numbers[0]) else {
-            throw UsageError("\(verb.rawValue) needs the id of one dead letter", hint: hint)
+            throw UsageError("\(verb.rawValue) needs the id of one dead letter")
         }
         return numbers[0]
     }
@@ -91,11 +80,11 @@ enum DeadLetterArguments {
         _ verb: Verb
     ) throws(UsageError) -> [(name: String, value: String)] {
         if let wrong = numbers.first(where: { !isID($0) }) {
-            throw UsageError("\(wrong) is not the id of a dead letter", hint: hint)
+            throw UsageError("\(wrong) is not the id of a dead letter")
         }
         let isAll = arguments.flags.contains("--all")
         guard !numbers.isEmpty || !filter.isEmpty || isAll else {
-            throw UsageError("\(verb.rawValue) needs ids, a filter or --all", hint: hint)
+            throw UsageError("\(verb.rawValue) needs ids, a filter or --all")
         }
         if !numbers.isEmpty { return filter + [("ids", numbers.joined(separator: ","))] }
         return filter.isEmpty ? [("all", "true")] : filter

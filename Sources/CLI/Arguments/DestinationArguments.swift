@@ -9,29 +9,25 @@ enum DestinationArguments {
 
     /// A verb, a name and settings.
     static let wordsMax = 40
-    private static let hint = "sluice help destinations"
     private static let path = "/admin/destinations"
 
     static func request(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
-        let word = arguments.words.first ?? "list"
+        let verb = try arguments.verb(orElse: Verb.list)
         let shown = arguments.view(.destinations)
-        guard let verb = Verb(rawValue: word) else {
-            throw .unknown("verb", word, among: Verb.allCases.map(\.rawValue), hint: hint)
-        }
         let rest = Array(arguments.words.dropFirst())
         if verb == .list {
-            guard rest.isEmpty else { throw UsageError("list takes no name", hint: hint) }
+            guard rest.isEmpty else { throw UsageError("list takes no name") }
             return AdminRequest(.get, path, shown: shown)
         }
         guard let name = rest.first else {
-            throw UsageError("\(word) needs the name of a destination", hint: hint)
+            throw UsageError("\(verb) needs the name of a destination")
         }
         let one = "\(path)/\(AdminRequest.encoded(name))"
         if verb == .set {
             let patch = try patch(Array(rest.dropFirst()))
             return AdminRequest(.patch, one, body: patch, shown: shown)
         }
-        guard rest.count == 1 else { throw UsageError("\(word) takes one name", hint: hint) }
+        guard rest.count == 1 else { throw UsageError("\(verb) takes one name") }
         if verb == .test {
             return AdminRequest(.post, "\(one)/test", shown: arguments.view(.destinationTest))
         }
@@ -43,10 +39,7 @@ enum DestinationArguments {
     static func request(_ verb: String, _ arguments: Arguments) throws(UsageError) -> AdminRequest {
         let isAll = arguments.flags.contains("--all")
         guard (arguments.words.count == 1) != isAll else {
-            throw UsageError(
-                "\(verb) needs the name of a destination, or --all",
-                hint: "sluice help \(verb)"
-            )
+            throw UsageError("\(verb) needs the name of a destination, or --all")
         }
         let name = arguments.words.first.map { AdminRequest.encoded($0) } ?? "*"
         let shown = arguments.view(.destinations)
@@ -58,8 +51,7 @@ enum DestinationArguments {
     private static func patch(_ words: [String]) throws(UsageError) -> [UInt8] {
         guard !words.isEmpty else {
             throw UsageError(
-                "set needs settings: KEY=VALUE, or KEY= to return to the configuration",
-                hint: hint
+                "set needs settings: KEY=VALUE, or KEY= to return to the configuration"
             )
         }
         var members: [(name: String, value: String?)] = []
@@ -67,7 +59,7 @@ enum DestinationArguments {
         for word in words {
             let sides = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard sides.count == 2, !sides[0].isEmpty else {
-                throw UsageError("\(word) is not a setting; write KEY=VALUE", hint: hint)
+                throw UsageError("\(word) is not a setting; write KEY=VALUE")
             }
             let value = sides[1].isEmpty ? nil : String(sides[1])
             let keys = sides[0].split(separator: ".", maxSplits: 1)
@@ -88,28 +80,23 @@ enum DestinationArguments {
     }
 }
 
-/// `sluice rotate NAME` and `sluice credentials …`. A secret is never an argument, because every
-/// user of the machine can read those.
+/// `sluice rotate` and `sluice credentials`. Other users can read arguments, so no secret is one.
 enum RotateArguments {
     private static let path = "/admin/credentials"
     private static let bytesMax = 64 << 10
 
     static func request(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
-        let hint = "sluice help rotate"
         let name = arguments.words.first ?? "default"
         let file = arguments.values["--file"]
         let fromEnvironment = arguments.flags.contains("--environment")
         guard (file != nil) != fromEnvironment else {
-            throw UsageError(
-                "rotate needs --file FILE (- is stdin) or --environment",
-                hint: hint
-            )
+            throw UsageError("rotate needs --file FILE (- is stdin) or --environment")
         }
         let body: [UInt8]
         if let file {
-            body = try FileContents.read(file, bytesMax: bytesMax, hint: hint)
+            body = try FileContents.read(file, bytesMax: bytesMax)
         } else {
-            body = try environmentBody(hint)
+            body = try environmentBody()
         }
         return AdminRequest(
             .put,
@@ -122,14 +109,13 @@ enum RotateArguments {
 
     /// `credentials [list]`, `show NAME`, `verify NAME` or `forget NAME`.
     static func credentials(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
-        let hint = "sluice help credentials"
         let verbs = ["list", "show", "verify", "forget"]
         let verb = arguments.words.first ?? "list"
-        guard verbs.contains(verb) else { throw .unknown("verb", verb, among: verbs, hint: hint) }
+        guard verbs.contains(verb) else { throw .unknown("verb", verb, among: verbs) }
         let shown = arguments.view(.credentials)
         guard verb != "list" else { return AdminRequest(.get, path, shown: shown) }
         guard arguments.words.count == 2 else {
-            throw UsageError("\(verb) needs the name of a credential", hint: hint)
+            throw UsageError("\(verb) needs the name of a credential")
         }
         let one = "\(path)/\(AdminRequest.encoded(arguments.words[1]))"
         switch verb {
@@ -139,7 +125,7 @@ enum RotateArguments {
         }
     }
 
-    private static func environmentBody(_ hint: String) throws(UsageError) -> [UInt8] {
+    private static func environmentBody() throws(UsageError) -> [UInt8] {
         let environment = environmentVariables()
         var members: [(name: String, value: String)] = []
         let names = [
@@ -149,7 +135,7 @@ enum RotateArguments {
         ]
         for (member, variable, isNeeded) in names {
             guard let value = environment[variable], !value.isEmpty else {
-                if isNeeded { throw UsageError("the environment has no \(variable)", hint: hint) }
+                if isNeeded { throw UsageError("the environment has no \(variable)") }
                 continue
             }
             members.append((member, value))

@@ -1,6 +1,67 @@
-// Help for the commands that change a running gateway.
 extension Help {
-    static let rotate = """
+    /// The commands for a running gateway.
+    static let operators = """
+        == health
+        Usage: sluice health [OPTIONS]
+
+        Checks within four seconds that a gateway runs here and answers. It suits a container's health check
+        and needs no token.
+
+          --ready                 also check that it accepts and delivers logs, and report the reason if not
+        \(reach)
+
+        Exit code: 0 yes, 1 no, 2 wrong usage or configuration.
+        == status
+        Usage: sluice status [OPTIONS]
+
+        Shows the state of a running gateway. First come intake, delivery, backlog, expiring credentials, and the
+        last error with its remedy. Then come the ledger (each accepted log is delivered, queued, dead, expired or
+        discarded), the destinations and the credentials.
+
+          --watch[=SECONDS]       repeat every 2 or SECONDS s until interrupted, even while no gateway answers
+          --cluster               only the cluster: its gateways and shards, the sum of all ledgers, and shards
+                                  without a gateway with the reason
+        \(closing)
+        == dead-letters
+        Usage: sluice dead-letters [list] [FILTER] [OPTIONS]
+               sluice dead-letters show ID
+               sluice dead-letters export [FILTER]          one JSON object a line
+               sluice dead-letters edit ID --file FILE      replace the log with FILE (- is stdin)
+               sluice dead-letters edit ID --logstore NAME  send it to another logstore
+               sluice dead-letters replay ID… | FILTER | --all
+               sluice dead-letters purge ID… | FILTER | --all
+
+        Dead letters are logs that SLS will never accept unchanged. Each is kept with SLS's code, message and
+        request id until it is replayed, purged, or older than queue.dead_letter_age. A log that is refused
+        again becomes a new dead letter, which says how often it was replayed and when last. With --json a
+        list is one document of any length; export prints one object a line.
+
+        The gateway replays and purges in small steps, between which it accepts and delivers. After two
+        minutes the command ends and the gateway continues; sluice status shows how many letters are left.
+
+          --destination NAME      FILTER: of this destination
+          --logstore NAME         FILTER: of this logstore
+          --code CODE             FILTER: refused with this code, such as PostBodyInvalid
+        \(closing)
+        == pause
+        Usage: sluice pause NAME | --all
+
+        Stops its delivery until it is resumed, even after a restart. Accepted logs wait.
+
+        \(closing)
+        == resume
+        Usage: sluice resume NAME | --all
+
+        Restarts its delivery.
+
+        \(closing)
+        == flush
+        Usage: sluice flush NAME | --all
+
+        Sends its waiting logs now, without waiting for full packets.
+
+        \(closing)
+        == rotate
         Usage: sluice rotate [NAME] --file FILE      JSON in STS's form; - is stdin
                sluice rotate [NAME] --environment    ALIBABA_CLOUD_ACCESS_KEY_ID and the other variables
 
@@ -14,22 +75,14 @@ extension Help {
         \(token)
 
         Exit code: 0 it is in use, 1 it is refused or no gateway answers, 2 wrong usage or configuration.
-        """
-
-    static let credentials = """
+        == credentials
         Usage: sluice credentials [list]
                sluice credentials show NAME
                sluice credentials verify NAME     check the credential in use with SLS
                sluice credentials forget NAME     return to the configured credential
 
-        \(reach)
-
-        \(token)
-
-        Exit code: 0 fine, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
-        """
-
-    static let destinations = """
+        \(closing)
+        == destinations
         Usage: sluice destinations [list]
                sluice destinations show NAME
                sluice destinations set NAME KEY=VALUE…    keys of the file: topic=night packet.logs=1000
@@ -41,28 +94,8 @@ extension Help {
 
         Settings take effect at once, survive restarts, and override the file until they are reset.
 
-        \(reach)
-
-        \(token)
-
-        Exit code: 0 fine, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
-        """
-
-    static func pausing(_ verb: String, _ sentence: String) -> String {
-        """
-        Usage: sluice \(verb) NAME | --all
-
-        \(sentence)
-
-        \(reach)
-
-        \(token)
-
-        Exit code: 0 fine, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
-        """
-    }
-
-    static let drain = """
+        \(closing)
+        == drain
         Usage: sluice drain [OPTIONS]
                sluice drain --end
 
@@ -76,9 +109,7 @@ extension Help {
         \(token)
 
         Exit code: 0 nothing is queued, 1 logs are left or no gateway answers, 2 wrong usage.
-        """
-
-    static let tail = """
+        == tail
         Usage: sluice tail [FILTER] [OPTIONS]
 
         Shows logs as the gateway accepts them, one a line, until interrupted. A slow reader never delays the
@@ -100,9 +131,7 @@ extension Help {
         \(token)
 
         Exit code: 0 fine, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
-        """
-
-    static let queue = """
+        == queue
         Usage: sluice queue [OPTIONS]
 
         Shows the backlog: the streams of each destination, longest waiting first. A stream is the logs that share
@@ -114,27 +143,15 @@ extension Help {
           --peek                  show the oldest logs of --destination instead; they stay in the queue
           --logstore NAME         with --peek: only of this logstore
           --limit N               with --peek: so many logs; default 20, at most 100
-        \(reach)
-
-        \(token)
-
-        Exit code: 0 fine, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
-        """
-
-    static let console = """
+        \(closing)
+        == console
         Usage: sluice console [--open]
 
         Prints the address of the console, which a browser shows.
 
           --open                  make a link that logs in once, within a minute
-        \(reach)
-
-        \(token)
-
-        Exit code: 0 fine, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
-        """
-
-    static let capture = """
+        \(closing)
+        == capture
         Usage: sluice capture start [OPTIONS]        keep the next requests that suit all options
                sluice capture [list]
                sluice capture show ID [N]            its requests, or one of them
@@ -159,28 +176,8 @@ extension Help {
           --seconds N             end after so many seconds; default 600, at most 3600
           --file FILE             for replay: JSON with edited `filters`, `routes` or `unrouted`
           --send                  for replay: send the logs again, marked with the tag sluice_replay
-        \(reach)
-
-        \(token)
-
-        Exit code: 0 fine, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
-        """
-
-    static func looking(_ name: String, _ sentence: String) -> String {
-        """
-        Usage: sluice \(name)
-
-        \(sentence)
-
-        \(reach)
-
-        \(token)
-
-        Exit code: 0 fine, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
-        """
-    }
-
-    static let resolve = """
+        \(closing)
+        == resolve
         Usage: sluice resolve                   the resolvers, and the addresses in use
                sluice resolve HOST [OPTIONS]    ask all resolvers, beside the cache
                sluice resolve [HOST] --refresh  ask again for the addresses in use
@@ -195,9 +192,7 @@ extension Help {
         \(token)
 
         Exit code: 0 asked, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
-        """
-
-    static let route = """
+        == route
         Usage: sluice route TAG [--file FILE] [OPTIONS]                ask the running gateway
                sluice route TAG [--file FILE] --config FILE [--json]   ask a configuration file, no gateway needed
 
@@ -224,5 +219,23 @@ extension Help {
         \(token)
 
         Exit code: 0 tested, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
+        == refusals
+        Usage: sluice refusals
+
+        Shows the last 200 refused requests, newest first: who sent them, and why they were refused.
+
+        \(closing)
+        == clients
+        Usage: sluice clients
+
+        Shows devices' keys with what they sent, their budgets and refusals.
+
+        \(closing)
+        == configuration
+        Usage: sluice configuration
+
+        Shows every setting in force and where it was given, without secrets.
+
+        \(closing)
         """
 }

@@ -46,53 +46,23 @@ enum Help {
         To try it without an account: sluice serve --sandbox
         """
 
-    static func of(_ command: Command) -> String {
-        switch command {
-        case .serve: serve
-        case .check: check
-        case .sandbox: sandbox
-        case .health: health
-        case .status: status
-        case .rotate: rotate
-        case .credentials: credentials
-        case .destinations: destinations
-        case .pause:
-            pausing(
-                "pause",
-                "Stops its delivery until it is resumed, even after a restart. Accepted logs wait."
-            )
-        case .resume: pausing("resume", "Restarts its delivery.")
-        case .flush:
-            pausing("flush", "Sends its waiting logs now, without waiting for full packets.")
-        case .drain: drain
-        case .tail: tail
-        case .queue: queue
-        case .route: route
-        case .resolve: resolve
-        case .console: console
-        case .capture: capture
-        case .refusals:
-            looking(
-                "refusals",
-                "Shows the last 200 refused requests, newest first: who sent them, and why they were refused."
-            )
-        case .clients:
-            looking(
-                "clients",
-                "Shows devices' keys with what they sent, their budgets and refusals."
-            )
-        case .configuration:
-            looking(
-                "configuration",
-                "Shows every setting in force and where it was given, without secrets."
-            )
-        case .fsck: fsck
-        case .backup: backup
-        case .shards: shards
-        case .restore: restore
-        case .deadLetters: deadLetters
+    static func of(_ command: Command) -> String { texts[command.rawValue] ?? "" }
+
+    /// By command. In the source, `== NAME` begins the text of a command.
+    private static let texts: [String: String] = {
+        var texts: [String: [Substring]] = [:]
+        var name = ""
+        for line in (program + operators).split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.hasPrefix("== ") {
+                name = String(line.dropFirst(3))
+            } else {
+                texts[name, default: []].append(line)
+            }
         }
-    }
+        return texts.mapValues { $0.joined(separator: "\n") }
+    }()
+
+    // MARK: - What several texts have
 
     private static let settings = """
           --config FILE           the YAML file with the settings       SLUICE_CONFIG
@@ -100,53 +70,6 @@ enum Help {
           --admin-listen ADDRESS  for operators; default 127.0.0.1:8081 SLUICE_ADMIN_LISTEN
           --data-dir DIR          the directory of the queue            SLUICE_DATA_DIR
           --log-level LEVEL       debug, info, warning or error         SLUICE_LOG_LEVEL
-        """
-
-    private static let serve = """
-        Usage: sluice serve [OPTIONS]
-
-        Runs the gateway until SIGTERM or SIGINT. It then delivers for up to drain_timeout and keeps the
-        remaining logs on disk; a second signal ends it at once. SIGHUP reloads the configuration.
-
-        \(settings)
-          --sandbox               send to a sandbox inside this process instead of SLS, and listen on
-                                  127.0.0.1:8080 by default
-
-        An option overrides its environment variable, which overrides the file. Without a file,
-        SLUICE_ENDPOINT, SLUICE_PROJECT, SLUICE_LOGSTORE and SLUICE_REGION describe the destination, and
-        ALIBABA_CLOUD_ACCESS_KEY_ID, ALIBABA_CLOUD_ACCESS_KEY_SECRET and ALIBABA_CLOUD_SECURITY_TOKEN
-        the key. SLUICE_ADMIN_TOKEN or SLUICE_ADMIN_TOKEN_FILE sets the admin token.
-
-        Exit code: 0 stopped by a signal, 1 failed, 2 wrong usage or configuration.
-        """
-
-    private static let check = """
-        Usage: sluice check [OPTIONS]
-
-        Reads the configuration like `serve`, and prints a summary or all its errors. With
-        queue.engine: jetstream or postgresql it also asks the servers if the queue's commit log is there, or
-        could be made.
-
-        \(settings)
-          --sandbox               check it for serve --sandbox, which needs no keys
-          --offline               ask no server
-
-        Exit code: 0 valid, 1 the servers cannot be used, 2 invalid.
-        """
-
-    private static let sandbox = """
-        Usage: sluice sandbox [OPTIONS]
-
-        Runs an SLS look-alike. It checks signatures, digests, sizes and limits as SLS documents them,
-        and shows the logs that arrive.
-
-          --listen ADDRESS   default 127.0.0.1:8082
-          --storage FILE     keep the logs in a file; default: in memory
-          --resolver         be a resolver, too: Alibaba's HTTPDNS, Tencent's and DNS over HTTPS. It prints
-                             the settings to paste
-
-        Requests must be signed with ALIBABA_CLOUD_ACCESS_KEY_ID and ALIBABA_CLOUD_ACCESS_KEY_SECRET from
-        the environment. If they are missing, the sandbox creates and prints a key.
         """
 
     static let reach = """
@@ -165,28 +88,8 @@ enum Help {
         gateway's data directory.
         """
 
-    private static let health = """
-        Usage: sluice health [OPTIONS]
-
-        Checks within four seconds that a gateway runs here and answers. It suits a container's health check
-        and needs no token.
-
-          --ready                 also check that it accepts and delivers logs, and report the reason if not
-        \(reach)
-
-        Exit code: 0 yes, 1 no, 2 wrong usage or configuration.
-        """
-
-    private static let status = """
-        Usage: sluice status [OPTIONS]
-
-        Shows the state of a running gateway. First come intake, delivery, backlog, expiring credentials, and the
-        last error with its remedy. Then come the ledger (each accepted log is delivered, queued, dead, expired or
-        discarded), the destinations and the credentials.
-
-          --watch[=SECONDS]       repeat every 2 or SECONDS s until interrupted, even while no gateway answers
-          --cluster               only the cluster: its gateways and shards, the sum of all ledgers, and shards
-                                  without a gateway with the reason
+    /// The end of the help for most commands that ask a gateway.
+    static let closing = """
         \(reach)
 
         \(token)
@@ -194,37 +97,51 @@ enum Help {
         Exit code: 0 fine, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
         """
 
-    private static let deadLetters = """
-        Usage: sluice dead-letters [list] [FILTER] [OPTIONS]
-               sluice dead-letters show ID
-               sluice dead-letters export [FILTER]          one JSON object a line
-               sluice dead-letters edit ID --file FILE      replace the log with FILE (- is stdin)
-               sluice dead-letters edit ID --logstore NAME  send it to another logstore
-               sluice dead-letters replay ID… | FILTER | --all
-               sluice dead-letters purge ID… | FILTER | --all
+    // MARK: - The program and its files
 
-        Dead letters are logs that SLS will never accept unchanged. Each is kept with SLS's code, message and
-        request id until it is replayed, purged, or older than queue.dead_letter_age. A log that is refused
-        again becomes a new dead letter, which says how often it was replayed and when last. With --json a
-        list is one document of any length; export prints one object a line.
+    private static let program = """
+        == serve
+        Usage: sluice serve [OPTIONS]
 
-        The gateway replays and purges in small steps, between which it accepts and delivers. After two
-        minutes the command ends and the gateway continues; sluice status shows how many letters are left.
+        Runs the gateway until SIGTERM or SIGINT. It then delivers for up to drain_timeout and keeps the
+        remaining logs on disk; a second signal ends it at once. SIGHUP reloads the configuration.
 
-          --destination NAME      FILTER: of this destination
-          --logstore NAME         FILTER: of this logstore
-          --code CODE             FILTER: refused with this code, such as PostBodyInvalid
-        \(reach)
+        \(settings)
+          --sandbox               send to a sandbox inside this process instead of SLS, and listen on
+                                  127.0.0.1:8080 by default
 
-        \(token)
+        An option overrides its environment variable, which overrides the file. Without a file,
+        SLUICE_ENDPOINT, SLUICE_PROJECT, SLUICE_LOGSTORE and SLUICE_REGION describe the destination, and
+        ALIBABA_CLOUD_ACCESS_KEY_ID, ALIBABA_CLOUD_ACCESS_KEY_SECRET and ALIBABA_CLOUD_SECURITY_TOKEN
+        the key. SLUICE_ADMIN_TOKEN or SLUICE_ADMIN_TOKEN_FILE sets the admin token.
 
-        Exit code: 0 fine, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
-        """
-}
+        Exit code: 0 stopped by a signal, 1 failed, 2 wrong usage or configuration.
+        == check
+        Usage: sluice check [OPTIONS]
 
-// Help for the commands that work on the queue's files.
-extension Help {
-    static let fsck = """
+        Reads the configuration like `serve`, and prints a summary or all its errors. With
+        queue.engine: jetstream or postgresql it also asks the servers if the queue's commit log is there, or
+        could be made.
+
+        \(settings)
+          --sandbox               check it for serve --sandbox, which needs no keys
+          --offline               ask no server
+
+        Exit code: 0 valid, 1 the servers cannot be used, 2 invalid.
+        == sandbox
+        Usage: sluice sandbox [OPTIONS]
+
+        Runs an SLS look-alike. It checks signatures, digests, sizes and limits as SLS documents them,
+        and shows the logs that arrive.
+
+          --listen ADDRESS   default 127.0.0.1:8082
+          --storage FILE     keep the logs in a file; default: in memory
+          --resolver         be a resolver, too: Alibaba's HTTPDNS, Tencent's and DNS over HTTPS. It prints
+                             the settings to paste
+
+        Requests must be signed with ALIBABA_CLOUD_ACCESS_KEY_ID and ALIBABA_CLOUD_ACCESS_KEY_SECRET from
+        the environment. If they are missing, the sandbox creates and prints a key.
+        == fsck
         Usage: sluice fsck DIR | FILE [--json]
 
         Checks the whole queue in a data directory that no gateway uses, or in a backup file: the database's
@@ -234,9 +151,7 @@ extension Help {
           --json                  print JSON, for scripts
 
         Exit code: 0 fine, 1 damaged or unreadable, 2 wrong usage.
-        """
-
-    static let backup = """
+        == backup
         Usage: sluice backup FILE [OPTIONS]
                sluice backup - >FILE              for a container
 
@@ -252,9 +167,7 @@ extension Help {
         were delivered since the backup are sent again.
 
         Exit code: 0 copied and checked, 1 failed, 2 wrong usage or configuration.
-        """
-
-    static let shards = """
+        == shards
         Usage: sluice shards [OPTIONS]
                sluice shards add DIR [OPTIONS]     make the queue of a stopped gateway a shard
 
@@ -270,9 +183,7 @@ extension Help {
           --json                  print JSON, for scripts
 
         Exit code: 0 done, 1 failed or the servers cannot be used, 2 wrong usage or configuration.
-        """
-
-    static let restore = """
+        == restore
         Usage: sluice restore SHARD FILE [OPTIONS]
                sluice restore SHARD DIR --take    move the shard out of the cluster
 
@@ -288,5 +199,6 @@ extension Help {
           --json                  print JSON, for scripts
 
         Exit code: 0 restored, 1 failed, or restored in part, 2 wrong usage or configuration.
+
         """
 }

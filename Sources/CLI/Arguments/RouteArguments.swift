@@ -5,7 +5,6 @@ import System
 
 /// `sluice route …`. The gateway checks the values.
 enum RouteArguments {
-    private static let hint = "sluice help route"
     /// What a gateway takes.
     private static let fileBytesMax = 256 << 10
     private static let logDepthMax = 64
@@ -32,14 +31,13 @@ enum RouteArguments {
             return true
         }
         throw UsageError(
-            "\(option) asks a running gateway, and --config needs none; use one of them",
-            hint: hint
+            "\(option) asks a running gateway, and --config needs none; use one of them"
         )
     }
 
     private static func body(_ arguments: Arguments) throws(UsageError) -> [UInt8] {
         guard let tag = arguments.words.first, !tag.isEmpty else {
-            throw UsageError("route needs a tag: sluice route TAG", hint: hint)
+            throw UsageError("route needs a tag: sluice route TAG")
         }
         var json = JSONWriter()
         json.object { json in
@@ -56,7 +54,7 @@ enum RouteArguments {
 
     /// The objects of a file: one, several one after the other (NDJSON), or those of arrays.
     private static func logs(in file: String) throws(UsageError) -> [ArraySlice<UInt8>] {
-        let content = try FileContents.read(file, bytesMax: fileBytesMax, hint: hint)
+        let content = try FileContents.read(file, bytesMax: fileBytesMax)
         let name = file == "-" ? "stdin" : file
         var reader = JSONReader(content)
         var logs: [ArraySlice<UInt8>] = []
@@ -66,30 +64,24 @@ enum RouteArguments {
             repeat {
                 guard let value = reader.value(depthMax: logDepthMax) else {
                     throw UsageError(
-                        "\(name) is no JSON at byte \(reader.problem("").position); the logs are JSON objects",
-                        hint: hint
+                        "\(name) is no JSON at byte \(reader.problem("").position); the logs are JSON objects"
                     )
                 }
                 guard value.first == UInt8(ascii: "{") else {
                     throw UsageError(
-                        "\(name): element \(logs.count) is no object; each log is an object of its fields",
-                        hint: hint
+                        "\(name): element \(logs.count) is no object; each log is an object of its fields"
                     )
                 }
                 logs.append(value)
             } while reader.take(",")
             guard !isArray || reader.take("]") else {
                 throw UsageError(
-                    "\(name): a comma or ] is expected at byte \(reader.problem("").position)",
-                    hint: hint
+                    "\(name): a comma or ] is expected at byte \(reader.problem("").position)"
                 )
             }
         }
         guard !logs.isEmpty else {
-            throw UsageError(
-                "\(name) has no logs; without --file one log without fields is tested",
-                hint: hint
-            )
+            throw UsageError("\(name) has no logs; without --file one log without fields is tested")
         }
         return logs
     }

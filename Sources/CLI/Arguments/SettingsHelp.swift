@@ -3,7 +3,6 @@ import System
 
 /// `sluice help settings`: the tables of settings, as the configuration is read with them.
 struct SettingsHelp {
-    private static let hint = "sluice help settings"
     private static let columns = 100
 
     static let usage = """
@@ -26,14 +25,14 @@ struct SettingsHelp {
 
     func text() throws(UsageError) -> String {
         if let extra = words.dropFirst(words.first?.hasPrefix("--") == true ? 2 : 1).first {
-            throw UsageError("\(Self.hint): unexpected \(extra)", hint: Self.hint)
+            throw UsageError("sluice help settings: unexpected \(extra)")
         }
         switch words.first {
         case nil: return overview
         case "--schema": return try schema(words.dropFirst().first)
         case "--markdown":
             guard let name = words.dropFirst().first else {
-                throw UsageError("--markdown needs a value: --markdown GROUP", hint: Self.hint)
+                throw UsageError("--markdown needs a value: --markdown GROUP")
             }
             let tables = SettingsReference.all.filter { $0.name == name }
             guard let table = tables.first else { throw unknown(name) }
@@ -56,12 +55,7 @@ struct SettingsHelp {
         case "DestinationPatch": return SettingsReference.patchSchema
         case "DestinationSettings": return SettingsReference.settingsSchema
         case let name?:
-            throw .unknown(
-                "schema",
-                name,
-                among: ["DestinationPatch", "DestinationSettings"],
-                hint: Self.hint
-            )
+            throw .unknown("schema", name, among: ["DestinationPatch", "DestinationSettings"])
         }
     }
 
@@ -111,7 +105,7 @@ struct SettingsHelp {
         let names = SettingsReference.all.flatMap { table in
             [table.name] + table.rows.map { table.fullKey($0.path) }
         }
-        return .unknown("group or key", word, among: names, hint: Self.hint)
+        return .unknown("group or key", word, among: names)
     }
 
     private func padded(_ text: String, _ width: Int) -> String {

@@ -5,8 +5,7 @@ import HTTPClient
 import Net
 import System
 
-/// A client of a running gateway's admin listener. It sends one request at a time and waits for the
-/// answer.
+/// A client of a gateway's admin listener, for one request at a time.
 package struct AdminClient: Sendable {
     /// There was no answer; one sentence with the remedy.
     package struct Unreachable: Error, Equatable, CustomStringConvertible {
@@ -187,8 +186,8 @@ extension AdminClient {
     private static let silenceMax: Duration = .seconds(45)
     private static let refusalBytesMax = 64 << 10
 
-    /// Passes the body of a 200 to the consumer piece by piece. Ends when the consumer stops or the
-    /// reader of standard output closes it; the latter is noticed between two logs too.
+    /// Passes the body of a 200 on, until the consumer stops or the reader of standard output
+    /// closes it, which is noticed between two logs too.
     func follow(_ request: AdminRequest, take: @escaping ([UInt8]) -> Bool) -> StreamEnd {
         var refusal: [UInt8] = []
         var hasEnough = false

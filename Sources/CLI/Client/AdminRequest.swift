@@ -17,8 +17,7 @@ package struct AdminRequest: Sendable {
     package var query: [(name: String, value: String)]
     package var accept: String
     package var body: [UInt8]?
-    /// The name of the array that a JSON listing's pages continue. The pages are printed as one
-    /// document.
+    /// The array of a JSON listing whose pages are printed as one document.
     package var arrayOfPages: String?
     /// Makes what is printed of an answer, or of a page; nil: the answer as it is.
     package var shown: Shown?

@@ -31,8 +31,7 @@ struct Screen: Equatable {
         return Screen(rows: Int(size.ws_row), columns: Int(size.ws_col))
     }
 
-    /// Draws the text from the top of the window. Lines without room are counted, so that the top
-    /// stays visible.
+    /// Draws the text from the top of the window, and counts the lines without room.
     func drawn(_ text: String) -> String {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         var shown = ""

@@ -2,8 +2,7 @@ package import Configuration
 import JSON
 import System
 
-/// A command that sends a running gateway one request, or one for each page of a listing, and
-/// prints the answers.
+/// Sends a gateway one request, or one for each page of a listing, and prints the answers.
 package struct OperatorCommand: Sendable {
     private let inputs: ConfigurationInputs
     private let patience: Duration
@@ -99,8 +98,7 @@ struct ConsoleCommand {
     }
 }
 
-/// `sluice status --watch`: repeats a request and shows its answer until interrupted. Waits for a
-/// gateway that goes away.
+/// `sluice status --watch`: repeats a request until interrupted, even while no gateway answers.
 struct WatchCommand {
     let inputs: ConfigurationInputs
     let pause: Duration

@@ -26,7 +26,7 @@ struct QueueBackup {
         }
     }
 
-    /// Writes the copy to standard output, for containers in which nothing else could delete a file
+    /// Writes the copy to standard output, for containers in which a file could not be deleted
     /// later.
     private func send(_ directory: String) throws(QueueError) -> CInt {
         let copy = "\(directory)/queue.backup-\(getpid()).db"
@@ -70,8 +70,8 @@ struct QueueBackup {
 }
 
 extension GatewayConfiguration {
-    /// The data directory of a gateway that was started with the same file, options and variables.
-    /// Other settings in the file may be wrong.
+    /// The data directory of a gateway with the same file, options and variables. Other settings
+    /// may be wrong.
     static func findDataDirectory(
         _ described: ConfigurationInputs
     ) throws(ConfigurationProblems) -> String {
@@ -83,8 +83,8 @@ extension GatewayConfiguration {
         var file = Section(document, path: "", report: report)
         let named = file.value("data_dir", .path, dataDirectorySource)
         guard report.problems.isEmpty else { throw report.sorted }
-        // Searched in the same order as by the commands that contact a gateway: the sandbox uses
-        // the working directory.
+        // Searched in the order of the commands for a gateway: a sandbox uses the working
+        // directory.
         return named ?? usualDataDirectories.first { access("\($0)/queue.db", F_OK) == 0 }
             ?? usualDataDirectory
     }

@@ -9,8 +9,7 @@ import System
 
 /// The commands for the shards of a cluster, which need no running gateway.
 struct ShardCommands {
-    /// Gateways tell of themselves every three seconds. A shard that is made or removed at this
-    /// moment is not strange.
+    /// Gateways report every three seconds: a shard that is made or removed now is not strange.
     private static let secondLookAfter = Duration.seconds(3)
 
     let inputs: ConfigurationInputs
@@ -192,16 +191,14 @@ struct ClusterAccess {
     /// How errors name the servers.
     var name: String { "queue.\(queue.engine.rawValue)" }
 
-    /// Reads the configuration like `sluice check`, and runs the command. Says what is wrong if it
-    /// cannot be used. Returns the exit code.
+    /// Reads the configuration like `sluice check` and runs the command, or says what is wrong.
     static func use(
         _ command: String,
         _ given: ConfigurationInputs,
         _ body: (ClusterAccess) -> CInt
     ) -> CInt {
         var inputs = given
-        // As in the sandbox, destinations need no keys: these commands talk to the queue's servers
-        // only.
+        // These commands use the queue's servers only, so destinations need no keys.
         inputs.isSandboxed = true
         guard let queue = configured(try GatewayConfiguration.read(inputs).queue) else {
             return ExitCode.wrong

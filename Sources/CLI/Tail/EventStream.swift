@@ -1,5 +1,4 @@
-/// Parses server-sent events (WHATWG HTML, section 9.2) from pieces of any size. Its memory for an
-/// incomplete event is bounded.
+/// Parses server-sent events (WHATWG HTML, section 9.2) from pieces, in bounded memory.
 struct EventStream {
     struct Event: Equatable {
         var name: String

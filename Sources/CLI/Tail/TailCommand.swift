@@ -1,12 +1,10 @@
 package import Configuration
 import Glibc
 import JSON
-import SLS
 import System
 
-/// `sluice tail`: prints logs as the gateway accepts them, until it is interrupted, its output is
-/// closed, or the limit is reached. After the first connection, it waits for a gateway that goes
-/// away.
+/// `sluice tail`: prints logs as the gateway accepts them. After the first connection, it waits for
+/// a gateway that goes away.
 package struct TailCommand {
     private let inputs: ConfigurationInputs
     private let display: TailDisplay
