@@ -12,8 +12,7 @@ import SLS
 import SQLiteQueue
 import System
 
-/// What brings logs from the queue to their destinations. Names and credentials work from the
-/// beginning; the forwarder waits for its start.
+/// Delivery. Names and credentials work at once; the forwarder waits for its start.
 struct DeliveryParts {
     private let store: any GatewayQueue
     private let names: NameService
@@ -30,8 +29,7 @@ struct DeliveryParts {
         _ journal: Journal
     ) throws(StartProblem) {
         (self.store, self.journal) = (store, journal)
-        // Delivery learns from SLS how wrong the host's clock is, and resolvers check the time of
-        // queries.
+        // Delivery learns from SLS how wrong the host's clock is; resolvers need the right time.
         let clock = NameClock()
         let names = try Gateway.start { () throws(CurlUnavailable) in
             try NameService(

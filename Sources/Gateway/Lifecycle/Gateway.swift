@@ -11,8 +11,8 @@ import Resolvers
 import SQLiteQueue
 package import System
 
-/// Wires the rooms together. Queue, delivery, admin listener and device listeners start in this
-/// order, and stop in the opposite one.
+/// Wires the rooms: queue, delivery, admin and device listeners start in this order and stop in
+/// reverse.
 package final class Gateway: Sendable {
     /// The file that keeps the generated admin token; nil when the operator configured one.
     package let tokenFile: String?
@@ -67,7 +67,7 @@ package final class Gateway: Sendable {
             certificates: CertificateReload(watches.all)
         )
         self.parts = parts
-        let reporter = Self.reporter(of: parts)
+        let reporter = Reporter(parts, adminLabels: AdminRoute.labels)
         self.reporter = reporter
         history = try Self.start { () throws(SystemError) in
             try History { [reporter] in reporter.report }
@@ -89,19 +89,6 @@ package final class Gateway: Sendable {
         servers.add(to: reporter, watches)
         for warning in configuration.startWarnings { journal.warning("\(warning)") }
         warnOfStrangers()
-    }
-
-    private static func reporter(of parts: GatewayParts) -> Reporter {
-        Reporter(
-            running: parts.configuration,
-            store: parts.store,
-            forwarder: parts.forwarder,
-            devices: parts.devices,
-            keeper: parts.keeper,
-            webhook: parts.webhook,
-            names: parts.names,
-            adminLabels: AdminRoute.labels
-        )
     }
 
     /// Starts what works beside the listeners.
@@ -141,7 +128,7 @@ package final class Gateway: Sendable {
     }
 
     /// Applies a configuration on the calling thread. For tests.
-    func reload(_ new: GatewayConfiguration) {
+    package func reload(_ new: GatewayConfiguration) {
         configurationReload.apply(new)
     }
 

@@ -86,8 +86,7 @@ struct GatewayServers: Sendable {
         return try HTTPServer(settings, makeHandler: makeHandler)
     }
 
-    /// Plain HTTP and, with certificates, TLS. Both listeners use the same handlers, and share the
-    /// limits of connections and bodies.
+    /// Plain HTTP and, with certificates, TLS, with the same handlers and shared limits.
     static func forDevices(
         _ configuration: GatewayConfiguration,
         _ shared: DeviceHandler.Shared,

@@ -10,8 +10,7 @@ package import Queue
 import SQLiteQueue
 package import System
 
-/// Opens the queue. If it lies on other servers, that may have to wait: the gateway lives
-/// meanwhile, refuses logs, and says why.
+/// Opens the queue. While its servers are away, the gateway refuses logs and says why.
 package struct QueueOpening {
     private static let pauseMin = Duration.milliseconds(250)
     private static let pauseMax = Duration.seconds(5)
@@ -25,8 +24,7 @@ package struct QueueOpening {
         self.journal = journal
     }
 
-    /// `pause` waits so long and returns false if the operator stops the gateway. The result is
-    /// then nil.
+    /// `pause` waits, and returns false if the operator stops the gateway; the result is then nil.
     package func open(pause: (Duration) -> Bool) throws(StartProblem) -> (any GatewayQueue)? {
         try checkOtherQueue()
         let cluster = try Gateway.start { () throws(SystemError) in
@@ -81,8 +79,7 @@ package struct QueueOpening {
                 if reported != nil { journal.info("the queue is open") }
                 return fleet
             } catch {
-                // What takes a shard away during a start is mostly an append of an earlier life
-                // that came late.
+                // A shard is mostly taken away during a start by a late append of an earlier life.
                 guard [.unreachable, .noRoom, .fenced].contains(error.kind) else {
                     throw StartProblem("queue.\(configuration.queue.engine.rawValue): \(error)")
                 }
@@ -133,14 +130,12 @@ package struct QueueOpening {
     }
 }
 
-/// The listeners while the queue cannot be opened yet. Devices keep their logs, and operators see
-/// the reason.
+/// The listeners while the queue is not open: devices keep their logs, operators see why.
 struct WaitingServers {
     private let devices: HTTPServer
     private let secureDevices: HTTPServer?
     private let admin: HTTPServer
-    /// Why the queue is not open. It names no hosts, because strangers see it; the journal has the
-    /// details.
+    /// Why the queue is not open, without hosts, as strangers see it; the journal has the details.
     private let reason: Locked<String>
 
     init(

@@ -187,8 +187,7 @@ package final class SandboxPartner: Sendable {
         "\(directory)/sandbox-sts.json"
     }
 
-    /// Writes a key that the sandbox accepts into a file that only its owner can read, in the form
-    /// of STS's answers.
+    /// Writes a key that the sandbox accepts into a private file, in the form of STS's answers.
     package func issueKey(into directory: String) throws(SystemError) {
         let expiration = WallTime(seconds: WallTime.now.seconds + Self.issuedDays * 86_400)
         let answer = """
@@ -200,8 +199,7 @@ package final class SandboxPartner: Sendable {
         try replaceFile(Self.issuedFile(in: directory), with: Array(answer.utf8))
     }
 
-    /// The configuration with every destination pointing here. Projects, logstores and the rest
-    /// stay.
+    /// The configuration with every destination pointing here; the rest stays.
     package func redirected(_ configuration: GatewayConfiguration) -> GatewayConfiguration {
         var redirected = configuration
         redirected.credentials[Self.credentialName] = .fixed(key)
@@ -214,8 +212,7 @@ package final class SandboxPartner: Sendable {
             }
             guard redirected.destinations[index].kind == .sls else { continue }
             let region = redirected.destinations[index].region
-            // A host name leaves room for the project in front of it; curl resolves all such names
-            // to loopback by itself.
+            // The name leaves room for the project before it; curl resolves it to loopback itself.
             if let endpoint = try? Endpoint(parsing: "http://localhost:\(address.port)") {
                 redirected.destinations[index].region =
                     region ?? "sandbox"

@@ -158,8 +158,7 @@ package enum Signal: Sendable, Equatable {
 
 /// The one thread that receives signals; no other thread is interrupted.
 package enum Signals {
-    /// Blocks the signals for all threads but the one of `listen`. Called before the first thread
-    /// starts.
+    /// Blocks the signals for all threads but that of `listen`; called before the first one starts.
     package static func prepare() {
         // A closed connection is an error of the write, not the end of the program.
         signal(SIGPIPE, SIG_IGN)

@@ -18,8 +18,8 @@ package final class CertificateWatch: Sendable {
     }
 
     static let pause = Duration.seconds(10)
-    /// The longest life of session ticket keys, and the pause between warnings of a certificate
-    /// near its end.
+    /// The life of session ticket keys, and the pause between warnings of a certificate near its
+    /// end.
     private static let ageMax = Duration.seconds(86_400)
 
     private struct State {
@@ -65,8 +65,7 @@ package final class CertificateWatch: Sendable {
         )
     }
 
-    /// Reads the files again when they changed, when they could not be read last time, and once a
-    /// day.
+    /// Reads the files again if they changed or could not be read, and once a day.
     package func look(_ now: Moment = .now) {
         tellExpiry(at: .now)
         let before = state.withLock { $0 }
@@ -104,8 +103,7 @@ package final class CertificateWatch: Sendable {
             after.seen = seen
             after.failures += 1
             after.problem = error
-            // A key and its certificate are not replaced at the same moment: files that fail once
-            // may fit at the next look.
+            // A key and its certificate are not replaced at once: files may fit at the next look.
             if after.failures == 2 || after.failures > 2 && error != before.problem {
                 journal.error(
                     "cannot reload certificates; the listener keeps the present ones and tries again",
@@ -117,8 +115,7 @@ package final class CertificateWatch: Sendable {
         state.withLock { $0 = next }
     }
 
-    /// Reports each revocation list that expired since the last look, once for each file and
-    /// issuer. It is an error: clients are refused then.
+    /// Reports each newly expired revocation list, per file and issuer: clients are refused then.
     func tellExpiry(at now: WallTime) {
         let expired = context.revocationLists.filter { $0.isExpired(at: now) }
         var told = state.withLock { state in

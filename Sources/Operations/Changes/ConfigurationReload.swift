@@ -66,8 +66,8 @@ package struct ConfigurationReload: Sendable {
         try parts.reading(decided, false)
     }
 
-    /// Applies the settings that can change at run time, and names the ones that need a restart.
-    /// When delivery cannot use the new settings, nothing changes.
+    /// Applies what can change at run time and names what needs a restart; nothing changes if
+    /// delivery cannot use the new settings.
     package func apply(_ new: GatewayConfiguration) {
         guard let refusal = tryToApply(new) else { return }
         journal.error(
@@ -99,8 +99,7 @@ package struct ConfigurationReload: Sendable {
             return "credentials: \(error.description)"
         }
         if after.names != before.names { parts.names.use(after.names) }
-        // Before delivery uses the new settings: nothing may be sent to a place that is no longer
-        // configured.
+        // Before delivery uses the new settings, so that nothing goes to a place that is gone.
         parts.store.apply(after.queueRules, after.queueBounds)
         do throws(DeliveryError) {
             try parts.forwarder.use(changed.map(\.deliverySettings))
@@ -114,8 +113,8 @@ package struct ConfigurationReload: Sendable {
         configuration.withLock { $0 = running }
         useCredentials(running.credentials)
         parts.forwarder.credentialsChanged()
-        // Last, because from here on logs come for new destinations. Routes and destinations change
-        // in one step.
+        // Last, as logs come for new destinations from here on. Routes and destinations change
+        // together.
         parts.devices.routes.replace(RoutingTable(running))
         noteRemovals(running)
         if running.devices != before.devices { parts.devices.door.replace(running.devices) }
@@ -146,12 +145,10 @@ package struct ConfigurationReload: Sendable {
         for name in leaving { parts.store.flush(name) }
     }
 
-    /// How long a removed destination stays at least: requests that began before the reload may
-    /// still bring it logs.
+    /// A removed destination stays this long: requests that began before may still bring it logs.
     package static let requestsEnd: Duration = .seconds(10)
 
-    /// Closes removed destinations that have delivered everything. Runs on the thread of changes,
-    /// now and then.
+    /// Closes removed destinations that have delivered everything. On the thread of changes.
     package func closeEmptied(after patience: Duration = requestsEnd) {
         let removals = removals.withLock { $0 }
         guard !removals.isEmpty else { return }

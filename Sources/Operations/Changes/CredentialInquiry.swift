@@ -8,8 +8,8 @@ import Resolvers
 import SLS
 import System
 
-/// The answers of all parties that were asked about a credential: the destinations that use it, and
-/// STS for the roles that are based on it.
+/// The answers about a credential: of the destinations that use it, and of STS for roles based on
+/// it.
 package struct CredentialProofs {
     package var destinations: [DestinationTest] = []
     package var roles: [RoleProof] = []
@@ -25,54 +25,41 @@ package struct CredentialProofs {
     package var isRefused: Bool { verdicts.contains(.refused) }
 }
 
-/// Asks SLS and STS whether they accept a credential. Runs on the thread of proofs, since the
-/// answers may take long.
+/// Asks SLS and STS whether they accept a credential, on the thread of proofs: it may take long.
 package struct CredentialInquiry: Sendable {
     private static let patience: Duration = .seconds(30)
     private static let userAgent = "sluice/\(Version.current)"
 
-    private let configuration: Locked<GatewayConfiguration>
-    private let keeper: CredentialKeeper
-    private let forwarder: Forwarder
-    private let store: any GatewayQueue
-    private let addresses: AddressLookup
-    /// The thread of proofs; its stop ends an inquiry.
-    private let worker: SerialWorker
+    private let parts: GatewayParts
     private let tester: DestinationTester
+    /// The stop of the thread of proofs ends an inquiry.
+    private var worker: SerialWorker { parts.workers.proofs }
 
     init(_ parts: GatewayParts) {
-        configuration = parts.configuration
-        keeper = parts.keeper
-        forwarder = parts.forwarder
-        store = parts.store
-        addresses = parts.names.lookup
-        worker = parts.workers.proofs
+        self.parts = parts
         tester = DestinationTester(
             userAgent: Self.userAgent,
-            addresses: addresses,
-            isInterrupted: { [worker] in worker.isEnding }
+            addresses: parts.names.lookup,
+            isInterrupted: { [worker = parts.workers.proofs] in worker.isEnding }
         )
     }
 
-    /// Asks for each destination that uses the credential of this name, and for each role that is
-    /// based on it. All are asked at once and share one deadline, because an operator waits for the
-    /// answer.
+    /// Asks for each destination and role that uses the credential, all at once with one deadline:
+    /// an operator waits.
     func ask(_ credential: Credential, as name: String) throws(HTTPProblem) -> CredentialProofs {
         if let problem = credential.problem { throw HTTPProblem(PushRefusal.unsendable(problem)) }
         let deadline = Moment.now + Self.patience
         let inquiry: RoleInquiry
         do throws(SystemError) {
-            inquiry = try RoleInquiry(credential, as: name, keeper)
+            inquiry = try RoleInquiry(credential, as: name, parts.keeper)
         } catch {
             throw HTTPProblem(503, "ServerBusy", "cannot send a request to STS: \(error)")
         }
         defer { inquiry.stop() }
         let prover = prover
         var proofs = CredentialProofs()
-        do throws(DeliveryError) {
-            proofs.destinations = try prover.prove(credential, at: places(deliveringWith: name))
-        } catch {
-            throw HTTPProblem(503, "ServerBusy", error.description)
+        proofs.destinations = try busy { () throws(DeliveryError) in
+            try prover.prove(credential, at: places(deliveringWith: name))
         }
         // One refusal decides.
         guard !proofs.isRefused else { return proofs }
@@ -84,18 +71,21 @@ package struct CredentialInquiry: Sendable {
     func test(_ destination: Destination, _ credential: Credential) throws(HTTPProblem)
         -> DestinationTest?
     {
-        let prover = prover
-        do throws(DeliveryError) {
-            return try prover.prove(credential, at: places([destination])).first
-        } catch {
-            throw HTTPProblem(503, "ServerBusy", error.description)
+        try busy { () throws(DeliveryError) in
+            try prover.prove(credential, at: places([destination])).first
         }
     }
 
     /// Tests a destination that needs no credential, without delivering a log.
     func test(_ destination: Destination) throws(HTTPProblem) -> DestinationTest {
+        try busy { () throws(DeliveryError) in try tester.test(destination.deliverySettings) }
+    }
+
+    private func busy<Value>(
+        _ work: () throws(DeliveryError) -> Value
+    ) throws(HTTPProblem) -> Value {
         do throws(DeliveryError) {
-            return try tester.test(destination.deliverySettings)
+            return try work()
         } catch {
             throw HTTPProblem(503, "ServerBusy", error.description)
         }
@@ -103,31 +93,33 @@ package struct CredentialInquiry: Sendable {
 
     /// The configured destination of this name.
     func destination(_ name: String) -> Destination? {
-        configuration.withLock { $0.destinations.first { $0.name == name } }
+        parts.configuration.withLock { $0.destinations.first { $0.name == name } }
     }
 
     private var prover: CredentialProver {
         CredentialProver(
             userAgent: Self.userAgent,
-            addresses: addresses,
+            addresses: parts.names.lookup,
             patience: Self.patience,
             isInterrupted: { [worker] in worker.isEnding }
         )
     }
 
     private func places(deliveringWith name: String) -> [CredentialProver.Place] {
-        places(configuration.withLock { $0.destinations.filter { $0.credentialInUse == name } })
+        places(
+            parts.configuration.withLock { $0.destinations.filter { $0.credentialInUse == name } }
+        )
     }
 
     private func places(_ users: [Destination]) -> [CredentialProver.Place] {
-        let delivery = forwarder.status
-        let queue = store.status.destinations
+        let delivery = parts.forwarder.status
+        let queue = parts.store.status.destinations
         return users.map { destination in
             let logstore: String? =
                 switch destination.logstore {
                 case .named(let name): name
-                // The credential may have rights for few logstores, but must have them where logs
-                // went or wait to go.
+                // It may have rights for few logstores, but must have them where logs went or wait
+                // to go.
                 case .any:
                     delivery.first { $0.name == destination.name }?.provenLogstore
                         ?? queue[destination.name]?.outlets.keys.sorted().first

@@ -4,10 +4,10 @@ import Crypto
 package import Delivery
 package import HTTP
 package import Queue
+import SLS
 import System
 
-/// Replaces credentials at run time: proves a new one, puts it into use, stores it, or goes back to
-/// the configured source.
+/// Replaces credentials at run time: proves, uses and stores a new one, or forgets it.
 package struct CredentialRotation: Sendable {
     /// The result of a rotation.
     package struct Outcome {
@@ -20,16 +20,13 @@ package struct CredentialRotation: Sendable {
     }
 
     package let keeper: CredentialKeeper
-    private let store: any GatewayQueue
-    /// nil: pushed credentials stay in memory.
-    private let box: SecretBox?
+    private let parts: GatewayParts
     private let inquiry: CredentialInquiry
     private let audit: AuditTrail
 
     package init(_ parts: GatewayParts, _ audit: AuditTrail) {
         keeper = parts.keeper
-        store = parts.store
-        box = parts.box
+        self.parts = parts
         inquiry = CredentialInquiry(parts)
         self.audit = audit
     }
@@ -42,8 +39,7 @@ package struct CredentialRotation: Sendable {
         return status
     }
 
-    /// Asks SLS and STS about a credential that is to be used, and throws why it must not be used.
-    /// On the thread of proofs.
+    /// Asks SLS and STS, and throws why the credential must not be used. On the thread of proofs.
     package func prove(
         _ pushed: PushedCredential,
         for name: String,
@@ -62,15 +58,16 @@ package struct CredentialRotation: Sendable {
     /// Asks SLS and STS whether they accept the credential in use. On the thread of proofs.
     package func verify(_ name: String) throws(HTTPProblem) -> CredentialProofs {
         _ = try status(of: name)
-        guard let credential = keeper.credential(named: name) else {
-            let reason = keeper.absence(of: name) ?? "there is no credential"
-            throw HTTPProblem(409, "CredentialMissing", reason)
-        }
-        return try inquiry.ask(credential, as: name)
+        return try inquiry.ask(try credential(name), as: name)
     }
 
-    /// Tests a destination without delivering a log: with a signed request to SLS, or as
-    /// `DestinationTester` does. On the thread of proofs.
+    private func credential(_ name: String) throws(HTTPProblem) -> Credential {
+        if let credential = keeper.credential(named: name) { return credential }
+        let reason = keeper.absence(of: name) ?? "there is no credential"
+        throw HTTPProblem(409, "CredentialMissing", reason)
+    }
+
+    /// Tests a destination without delivering a log. On the thread of proofs.
     package func test(destination name: String) throws(HTTPProblem) -> DestinationTest {
         guard let destination = inquiry.destination(name) else {
             throw HTTPProblem(
@@ -80,12 +77,8 @@ package struct CredentialRotation: Sendable {
             )
         }
         guard destination.kind == .sls else { return try inquiry.test(destination) }
-        let credentialName = destination.credential
-        guard let credential = keeper.credential(named: credentialName) else {
-            let reason = keeper.absence(of: credentialName) ?? "there is no credential"
-            throw HTTPProblem(409, "CredentialMissing", reason)
-        }
-        guard let proof = try inquiry.test(destination, credential) else {
+        guard let proof = try inquiry.test(destination, try credential(destination.credential))
+        else {
             throw HTTPProblem(503, "ServerBusy", "the test was not made; retry")
         }
         return proof
@@ -108,7 +101,7 @@ package struct CredentialRotation: Sendable {
             throw .changedMeanwhile
         }
         try refuseExpired(pushed)
-        guard box != nil || !store.areDecisionsShared else { throw .notShared }
+        guard parts.box != nil || !parts.store.areDecisionsShared else { throw .notShared }
         do throws(PushRefusal) {
             try keeper.push(name, pushed)
         } catch {
@@ -121,8 +114,8 @@ package struct CredentialRotation: Sendable {
         return Outcome(proofs: proofs, isStored: isStored, reason: reason)
     }
 
-    /// Discards the pushed credential and uses the configured source, also for a name that the
-    /// configuration no longer has. On the thread of changes.
+    /// Goes back to the configured source, also for a name that is not configured any more. On the
+    /// thread of changes.
     package func forget(
         _ name: String,
         if condition: IfMatch,
@@ -131,7 +124,7 @@ package struct CredentialRotation: Sendable {
         let before = keeper.status.first { $0.name == name }
         let settings = [false, true].map { StoredCredential.setting(of: name, isNext: $0) }
         if before == nil {
-            let stored = (try? store.recall()) ?? [:]
+            let stored = (try? parts.store.recall()) ?? [:]
             guard
                 settings.contains(where: { stored[$0] != nil }) || !keeper.pushed(name).isEmpty
             else {
@@ -143,7 +136,7 @@ package struct CredentialRotation: Sendable {
         entry.before = before?.fingerprint ?? ""
         entry.after = before.map { "as configured: \($0.source)" } ?? ""
         // The stored one first: a restart would bring it back.
-        if let refusal = store.store(Decision(resets: Set(settings), entry)) {
+        if let refusal = parts.store.store(Decision(resets: Set(settings), entry)) {
             throw HTTPProblem(notStored: refusal)
         }
         keeper.forget(name)
@@ -157,8 +150,7 @@ package struct CredentialRotation: Sendable {
         throw HTTPProblem(PushRefusal.expired(ago: now - expiration))
     }
 
-    /// Stores the pushed credential, if there is a key to seal it with, and the line of the audit
-    /// log.
+    /// Stores the credential, if there is a key to seal it with, and the line of the audit log.
     private func keep(_ name: String, _ entry: AuditEntry) -> (isStored: Bool, reason: String?) {
         let kept = storePushed(name, entry)
         if kept.isStored {
@@ -177,20 +169,20 @@ package struct CredentialRotation: Sendable {
         var settings: [String: [UInt8]] = [:]
         var resets = Set([false, true].map { StoredCredential.setting(of: name, isNext: $0) })
         let pushed = keeper.pushed(name)
-        for each in box == nil ? [] : pushed {
+        for each in parts.box == nil ? [] : pushed {
             let isNext = each.activation.map { $0 > WallTime.now } ?? false
             let setting = StoredCredential.setting(of: name, isNext: isNext)
-            settings[setting] = box?.seal(each, name: name)
+            settings[setting] = parts.box?.seal(each, name: name)
             resets.remove(setting)
         }
-        if let refusal = store.store(Decision(settings, resets: resets, entry)) {
+        if let refusal = parts.store.store(Decision(settings, resets: resets, entry)) {
             audit.missing(entry, refusal.reason)
             return (
                 false, "\(refusal.reason); a restart brings back the credential stored before"
             )
         }
         if pushed.isEmpty { return (false, nil) }
-        return box == nil ? (false, "credentials.encryption_key is not set") : (true, nil)
+        return parts.box == nil ? (false, "credentials.encryption_key is not set") : (true, nil)
     }
 }
 
@@ -232,8 +224,7 @@ extension CredentialStatus {
     /// Every life of the process counts generations from zero.
     private static let life = hex(randomBytes(4))
 
-    /// Changes with decisions of operators, not with what a source does. It is made of nothing
-    /// secret.
+    /// Changes with operators' decisions, not with what a source does; made of nothing secret.
     package var version: String {
         let parts = [name, source, "\(generation)", Self.life]
         return "\"\(Digest.sha256Hex(parts.joined(separator: "\n")).prefix(16))\""

@@ -8,24 +8,17 @@ package import Queue
 import SLS
 import System
 
-/// Changes that operators make to destinations: settings, pauses, flushes. They run on the thread
-/// of changes.
+/// Operators' changes to destinations: settings, pauses, flushes. On the thread of changes.
 package struct DestinationChanges: Sendable {
     /// Names every destination in a request that names one.
     package static let all = "*"
 
-    private let configuration: Locked<GatewayConfiguration>
-    private let decided: Locked<StoredDecisions>
-    private let store: any GatewayQueue
-    private let forwarder: Forwarder
+    private let parts: GatewayParts
     private let reload: ConfigurationReload
     private let audit: AuditTrail
 
     package init(_ parts: GatewayParts, _ reload: ConfigurationReload, _ audit: AuditTrail) {
-        configuration = parts.configuration
-        decided = parts.decided
-        store = parts.store
-        forwarder = parts.forwarder
+        self.parts = parts
         self.reload = reload
         self.audit = audit
     }
@@ -34,14 +27,14 @@ package struct DestinationChanges: Sendable {
 
     /// The settings of a destination that runs.
     package func settings(of name: String) -> Destination? {
-        configuration.withLock { $0.destinations.first { $0.name == name } }
+        parts.configuration.withLock { $0.destinations.first { $0.name == name } }
     }
 
-    package var decisions: StoredDecisions { decided.withLock { $0 } }
+    package var decisions: StoredDecisions { parts.decided.withLock { $0 } }
 
     /// Why an operator's request about a destination that does not run fails.
     package func absent(_ name: String, isChange: Bool = true) -> HTTPProblem {
-        guard let left = store.status.destinations[name] else { return .noDestination(name) }
+        guard let left = parts.store.status.destinations[name] else { return .noDestination(name) }
         let logs = left.ledger.queued
         return HTTPProblem(
             isChange ? 409 : 404,
@@ -54,15 +47,15 @@ package struct DestinationChanges: Sendable {
 
     // MARK: - Settings
 
-    /// Merges a patch into a destination's decided settings, stores them and applies them. A wrong
-    /// patch changes nothing, and the answer names every mistake.
+    /// Merges, stores and applies a patch. A wrong one changes nothing, and the answer names every
+    /// mistake.
     package func patch(
         _ name: String,
         _ patch: [UInt8],
         if condition: IfMatch,
         _ entry: AuditEntry
     ) throws(HTTPProblem) {
-        var settings = decided.withLock { $0.settings[name] } ?? DecidedSettings()
+        var settings = parts.decided.withLock { $0.settings[name] } ?? DecidedSettings()
         do throws(YAMLError) {
             try settings.merge(patch)
         } catch {
@@ -80,14 +73,14 @@ package struct DestinationChanges: Sendable {
         if let running, !running.isRemoved {
             return try decide(DecidedSettings(), of: name, if: condition, entry)
         }
-        let before = decided.withLock { $0.settings[name] ?? $0.leftOut[name] }
+        let before = parts.decided.withLock { $0.settings[name] ?? $0.leftOut[name] }
         guard running != nil || before != nil else { throw absent(name) }
         try condition.check(running?.version(before ?? DecidedSettings()))
         guard let before else { return }
         var entry = entry
         entry.before = before.json
         try keep(Decision(resets: [StoredDecisions.setting(ofDestination: name)], entry))
-        decided.withLock { decided in
+        parts.decided.withLock { decided in
             decided.settings[name] = nil
             decided.leftOut[name] = nil
         }
@@ -100,8 +93,8 @@ package struct DestinationChanges: Sendable {
         if condition: IfMatch,
         _ entry: AuditEntry
     ) throws(HTTPProblem) {
-        let before = decided.withLock { $0.settings[name] } ?? DecidedSettings()
-        let running = configuration.withLock { $0 }
+        let before = parts.decided.withLock { $0.settings[name] } ?? DecidedSettings()
+        let running = parts.configuration.withLock { $0 }
         guard let now = running.destinations.first(where: { $0.name == name }) else {
             throw absent(name)
         }
@@ -132,7 +125,7 @@ package struct DestinationChanges: Sendable {
                     + "\(clipped(credential)); add it to the configuration and send SIGHUP"
             )
         }
-        if let problem = forwarder.problem(with: [candidate.deliverySettings]) {
+        if let problem = parts.forwarder.problem(with: [candidate.deliverySettings]) {
             throw HTTPProblem(400, "ParameterInvalid", problem.description)
         }
         next.replace(candidate)
@@ -145,7 +138,7 @@ package struct DestinationChanges: Sendable {
             ? Decision(resets: [key], entry) : Decision([key: Array(settings.json.utf8)], entry)
         try keep(decision)
         reload.apply(next)
-        decided.withLock { decided in
+        parts.decided.withLock { decided in
             decided.settings[name] = settings.isEmpty ? nil : settings
             decided.leftOut[name] = nil
         }
@@ -157,7 +150,7 @@ package struct DestinationChanges: Sendable {
         _ name: String,
         _ settings: DecidedSettings
     ) throws(HTTPProblem) -> Destination {
-        var all = decided.withLock { $0.settings }
+        var all = parts.decided.withLock { $0.settings }
         all[name] = settings
         let read: GatewayConfiguration
         do throws(ConfigurationProblems) {
@@ -173,7 +166,7 @@ package struct DestinationChanges: Sendable {
     }
 
     private func keep(_ decision: Decision) throws(HTTPProblem) {
-        if let refusal = store.store(decision) { throw HTTPProblem(notStored: refusal) }
+        if let refusal = parts.store.store(decision) { throw HTTPProblem(notStored: refusal) }
     }
 
     // MARK: - Sending
@@ -189,8 +182,7 @@ package struct DestinationChanges: Sendable {
     /// Sends again, and retries at once what SLS has paused.
     package func resume(_ name: String, _ entry: AuditEntry) throws(HTTPProblem) {
         let held = decisions.held
-        // Also a paused destination that the configuration no longer has: it would be paused when
-        // it returns.
+        // Also one that is not configured any more: it would be paused when it returns.
         let names = try names(name, among: held)
         let paused = held.subtracting(names)
         if paused == held {
@@ -198,7 +190,7 @@ package struct DestinationChanges: Sendable {
         } else {
             try hold(paused, entry)
         }
-        forwarder.tryAgain(names)
+        parts.forwarder.tryAgain(names)
     }
 
     private func hold(_ held: Set<String>, _ entry: AuditEntry) throws(HTTPProblem) {
@@ -211,17 +203,16 @@ package struct DestinationChanges: Sendable {
         }
         let resumed = Set(before.subtracting(held).map { StoredDecisions.setting(ofHeld: $0) })
         try keep(Decision(Dictionary(uniqueKeysWithValues: paused), resets: resumed, entry))
-        decided.withLock { $0.held = held }
-        forwarder.hold(held)
+        parts.decided.withLock { $0.held = held }
+        parts.forwarder.hold(held)
         audit.tell(entry)
     }
 
-    /// Sends all waiting logs now, in packets as small as they are. Packets that rest after their
-    /// last try go, too.
+    /// Sends all waiting logs now, in small packets, and those that rest after their last try.
     package func flush(_ name: String, _ entry: AuditEntry) throws(HTTPProblem) {
         let names = try names(name)
-        for name in names { store.flush(name) }
-        forwarder.endRest(names)
+        for name in names { parts.store.flush(name) }
+        parts.forwarder.endRest(names)
         audit.record(entry)
     }
 
@@ -230,7 +221,7 @@ package struct DestinationChanges: Sendable {
         _ name: String,
         among others: Set<String> = []
     ) throws(HTTPProblem) -> Set<String> {
-        let all = configuration.withLock { $0.destinations.map(\.name) }
+        let all = parts.configuration.withLock { $0.destinations.map(\.name) }
         guard name != Self.all else { return others.union(all) }
         guard all.contains(name) || others.contains(name) else { throw absent(name) }
         return [name]
@@ -275,25 +266,22 @@ extension Destination {
     }
 }
 
-/// Accepts no more logs and delivers the queue, until an operator ends it or the gateway stops. A
-/// gateway that starts accepts logs.
+/// Stops the intake and delivers the queue, until an operator ends it or the gateway stops.
 package struct Draining: Sendable {
-    private let configuration: Locked<GatewayConfiguration>
-    private let store: any GatewayQueue
-    private let intake: IntakeSwitch
+    private let parts: GatewayParts
     private let audit: AuditTrail
 
     package init(_ parts: GatewayParts, _ audit: AuditTrail) {
-        configuration = parts.configuration
-        store = parts.store
-        intake = parts.devices.intake
+        self.parts = parts
         self.audit = audit
     }
 
     /// Flushes too, so that logs do not wait for full packets. On the thread of changes.
     package func begin(_ entry: AuditEntry) {
         turn(off: true, entry)
-        for destination in configuration.withLock(\.destinations) { store.flush(destination.name) }
+        for destination in parts.configuration.withLock(\.destinations) {
+            parts.store.flush(destination.name)
+        }
     }
 
     /// On the thread of changes.
@@ -302,6 +290,7 @@ package struct Draining: Sendable {
     }
 
     private func turn(off isOff: Bool, _ entry: AuditEntry) {
+        let intake = parts.devices.intake
         let wasOff = intake.isOff
         intake.turn(off: isOff)
         if isOff != wasOff { audit.record(entry) }

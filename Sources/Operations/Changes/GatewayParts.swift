@@ -64,24 +64,20 @@ package struct GatewayParts: Sendable {
     }
 }
 
-/// The threads that work for operators. A slow job of one kind delays neither the loops nor jobs of
-/// other kinds.
+/// The threads that work for operators. A slow job of one kind delays no other kind.
 package struct OperatorWorkers: Sendable {
     /// Makes changes at run time, one after the other.
     package let changes: SerialWorker
     /// Proves credentials, which may wait long for SLS and STS.
     package let proofs: SerialWorker
-    /// Reads long lists from the queue, also those of other gateways of the cluster, for whose
-    /// answers it waits.
+    /// Reads long lists from the queue, and waits for those of other gateways.
     package let views: SerialWorker
     /// Lets other gateways change their dead letters, and waits for that, up to half a minute.
     package let changesElsewhere: SerialWorker
-    /// Answers other gateways. It waits for none of them, so two that ask each other both get their
-    /// answers.
+    /// Answers other gateways and waits for none, so that two that ask each other get answers.
     package let answers: SerialWorker
 
-    /// How often the thread of changes looks at certificates, credentials, removed destinations and
-    /// decisions of other gateways that could not be applied.
+    /// How often certificates, credentials, removed destinations and shared decisions are checked.
     private static let watchPause: Duration = .seconds(10)
 
     package static let waitingViewsMax = 8

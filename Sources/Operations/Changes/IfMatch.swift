@@ -36,8 +36,7 @@ package enum IfMatch: Equatable, Sendable {
         self = .versions(tags.strong)
     }
 
-    /// Throws when the change is not meant for this version; nil means that the thing does not
-    /// exist.
+    /// Throws if the change is meant for another version; nil: the thing does not exist.
     func check(_ version: String?) throws(HTTPProblem) {
         let isMeant =
             switch self {

@@ -10,32 +10,20 @@ import System
 package final class SharedDecisions: Sendable {
     private static let patience = Duration.seconds(1)
 
-    private let store: any Decisions
+    private let parts: GatewayParts
+    private let reload: ConfigurationReload
     /// Something is decided that is not applied yet.
     private let isDue = Atomic(false)
     /// What was reported last, so that it is not reported again with each attempt.
     private let reported = Locked<[String]>([])
-    private let decided: Locked<StoredDecisions>
-    private let reading: ConfigurationReading
-    private let reload: ConfigurationReload
-    private let forwarder: Forwarder
-    private let keeper: CredentialKeeper
-    private let box: SecretBox?
-    private let journal: Journal
     /// Stored credentials as they were applied last, by their settings.
     private let applied: Locked<[String: [UInt8]]>
 
     /// `stored` is what was applied at the start.
     package init(_ parts: GatewayParts, _ reload: ConfigurationReload, _ stored: [String: [UInt8]])
     {
-        store = parts.store
-        decided = parts.decided
-        reading = parts.reading
+        self.parts = parts
         self.reload = reload
-        forwarder = parts.forwarder
-        keeper = parts.keeper
-        box = parts.box
-        journal = parts.journal
         applied = Locked(Self.credentials(in: stored))
     }
 
@@ -46,14 +34,13 @@ package final class SharedDecisions: Sendable {
     /// Another gateway has decided something. Called from any thread.
     package func changed() { isDue.store(true, ordering: .releasing) }
 
-    /// Applies all that is decided by now, this gateway's own decisions among it. What fails is
-    /// tried again later.
+    /// Applies all decisions, this gateway's own included. What fails is tried again later.
     package func applyIfDue() {
         guard isDue.exchange(false, ordering: .acquiring) else { return }
         // Before the decisions are read: what is pushed here meanwhile is not among them.
-        let held = keeper.storedNames
+        let held = parts.keeper.storedNames
         do throws(QueueError) {
-            let stored = try store.recall(within: Self.patience)
+            let stored = try parts.store.recall(within: Self.patience)
             let isApplied = applySettings(stored)
             applyCredentials(Self.credentials(in: stored), besides: held)
             if !isApplied { changed() }
@@ -67,18 +54,18 @@ package final class SharedDecisions: Sendable {
         var isApplied = true
         var unreadable: [String] = []
         let new = StoredDecisions(stored, unreadable: &unreadable)
-        let before = decided.withLock { $0 }
+        let before = parts.decided.withLock { $0 }
         if new.settings
             != before.settings.merging(before.leftOut, uniquingKeysWith: { first, _ in first })
         {
             do throws(ConfigurationProblems) {
-                var configuration = try reading([:], false)
-                let taken = configuration.takeDecided(from: stored, reading, journal)
+                var configuration = try parts.reading([:], false)
+                let taken = configuration.takeDecided(from: stored, parts.reading, parts.journal)
                 if let refusal = reload.tryToApply(configuration) {
                     isApplied = false
                     report([refusal])
                 } else {
-                    decided.withLock { decided in
+                    parts.decided.withLock { decided in
                         decided.settings = taken.settings
                         decided.leftOut = taken.leftOut
                     }
@@ -90,9 +77,9 @@ package final class SharedDecisions: Sendable {
             }
         }
         guard new.held != before.held else { return isApplied }
-        decided.withLock { $0.held = new.held }
-        forwarder.hold(new.held)
-        journal.info(
+        parts.decided.withLock { $0.held = new.held }
+        parts.forwarder.hold(new.held)
+        parts.journal.info(
             "paused destinations follow another gateway",
             ["paused": new.held.sorted().joined(separator: ", ")]
         )
@@ -106,7 +93,7 @@ package final class SharedDecisions: Sendable {
         }
         guard isNew else { return }
         for problem in problems {
-            journal.error(
+            parts.journal.error(
                 "settings of another gateway cannot be applied; tried again every ten seconds",
                 ["problem": problem]
             )
@@ -121,11 +108,11 @@ package final class SharedDecisions: Sendable {
         }
         let changed = stored.filter { before[$0.key] != $0.value }
         let left = Set(stored.keys.compactMap(StoredCredential.name(ofSetting:)))
-        let gone = held.subtracting(left).filter(keeper.forgetStored)
+        let gone = held.subtracting(left).filter(parts.keeper.forgetStored)
         for name in gone.sorted() {
-            journal.info("credential forgotten at another gateway", ["credential": name])
+            parts.journal.info("credential forgotten at another gateway", ["credential": name])
         }
-        keeper.takeShared(changed, box, journal)
-        if !gone.isEmpty || !changed.isEmpty { forwarder.credentialsChanged() }
+        parts.keeper.takeShared(changed, parts.box, parts.journal)
+        if !gone.isEmpty || !changed.isEmpty { parts.forwarder.credentialsChanged() }
     }
 }

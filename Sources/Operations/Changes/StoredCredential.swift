@@ -28,8 +28,8 @@ extension CredentialKeeper {
     /// started may have the time of another zone.
     private static let expiredMin: Duration = .seconds(86_400)
 
-    /// Uses the credentials that were pushed before the restart. Returns the settings that can be
-    /// deleted, none with `keepsExpired`.
+    /// Uses the credentials of before the restart. Returns the settings to delete, none with
+    /// `keepsExpired`.
     package func takeStored(
         from stored: [String: [UInt8]],
         _ box: SecretBox?,
@@ -56,8 +56,7 @@ extension CredentialKeeper {
         return useless
     }
 
-    /// Uses the stored credentials of all gateways, those that operators pushed to this one
-    /// included.
+    /// Uses the stored credentials of all gateways, this one's included.
     func takeShared(_ stored: [String: [UInt8]], _ box: SecretBox?, _ journal: Journal) {
         let ordered = stored.sorted { left, right in
             !StoredCredential.isNext(left.key) && StoredCredential.isNext(right.key)

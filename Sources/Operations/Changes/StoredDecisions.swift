@@ -38,8 +38,8 @@ package struct StoredDecisions: Sendable, Equatable {
 }
 
 extension GatewayConfiguration {
-    /// Applies the decisions of an earlier life. A decision that does not fit the file any more is
-    /// left out and named: accepting logs matters more.
+    /// Applies stored decisions. One that does not fit the file any more is left out and named:
+    /// accepting logs matters more.
     package mutating func takeDecided(
         from stored: [String: [UInt8]],
         _ reading: ConfigurationReading,

@@ -8,8 +8,7 @@ package import Resolvers
 package import Routing
 package import System
 
-/// The state of the whole gateway at one moment. Metrics, the admin API and readiness are made from
-/// it.
+/// The gateway's state at one moment, for metrics, the admin API and readiness.
 package struct GatewayReport: Sendable {
     package struct Listener: Sendable {
         package let name: String
@@ -30,16 +29,14 @@ package struct GatewayReport: Sendable {
         package let logstore: String
         package let queue: QueueStatus.Destination
         package let delivery: DestinationStatus
-        /// True: a reload no longer has the destination. It takes no logs, and delivers its last
-        /// ones.
+        /// True: a reload removed it. It takes no logs, and delivers its last ones.
         package var isRemoved = false
     }
 
     package struct Intake: Sendable {
         package let isStopping: Bool
         package let isDraining: Bool
-        /// Requests that are being stored. Read before the queue's status, so that their logs are
-        /// counted in one of both.
+        /// Requests being stored; read before the queue's status, to count their logs once.
         package let arriving: Int
     }
 

@@ -102,8 +102,7 @@ extension DestinationStatus {
     /// The fewest consecutive failures that are more than bad luck or a quota used to its limit.
     private static let failuresMin = 3
 
-    /// Why logs do not arrive at the destination; nil while all is well, and before the first
-    /// attempt.
+    /// Why logs do not arrive; nil while all is well, and before the first attempt.
     package var trouble: String? {
         if case .waitingForCredential(let reason) = state { return reason }
         if state == .held { return "paused by an operator; resume it with: sluice resume \(name)" }
@@ -148,8 +147,7 @@ extension OutletStatus {
         return Standstill(reason: reason, until: until)
     }
 
-    /// Why logs do not arrive at the logstore; nil when something was stored after the last
-    /// failure.
+    /// Why logs do not arrive at the logstore; nil: something was stored since the last failure.
     package var trouble: String? {
         if let standstill { return standstill.reason }
         guard let lastFailure, lastSuccess.map({ $0 < lastFailure.at }) ?? true else { return nil }

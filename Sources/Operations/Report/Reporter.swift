@@ -1,27 +1,22 @@
 package import Configuration
-package import Credentials
-package import Delivery
+import Credentials
+import Delivery
 package import HTTP
-package import Ingest
+import Ingest
 import JSON
 import Net
-package import Queue
-package import Resolvers
+import Queue
+import Resolvers
 import Routing
 import SLS
-package import Synchronization
-package import System
+import Synchronization
+import System
 
 /// Collects the state of all parts of a running gateway.
 package final class Reporter: Sendable {
     package let operators: OperatorCounters
-    private let running: Locked<GatewayConfiguration>
-    private let store: any GatewayQueue
-    private let forwarder: Forwarder
-    private let devices: DeviceHandler.Shared
-    private let keeper: CredentialKeeper
-    private let webhook: Webhook
-    private let names: NameService
+    private let parts: GatewayParts
+    private var running: Locked<GatewayConfiguration> { parts.configuration }
     private let start = Moment.now
     private struct Listener {
         let name: String
@@ -33,23 +28,8 @@ package final class Reporter: Sendable {
     private let stopping = Atomic<Bool>(false)
 
     /// `adminLabels` are the labels of admin routes in metrics.
-    package init(
-        running: Locked<GatewayConfiguration>,
-        store: any GatewayQueue,
-        forwarder: Forwarder,
-        devices: DeviceHandler.Shared,
-        keeper: CredentialKeeper,
-        webhook: Webhook,
-        names: NameService,
-        adminLabels: [String]
-    ) {
-        self.running = running
-        self.store = store
-        self.forwarder = forwarder
-        self.devices = devices
-        self.keeper = keeper
-        self.webhook = webhook
-        self.names = names
+    package init(_ parts: GatewayParts, adminLabels: [String]) {
+        self.parts = parts
         operators = OperatorCounters(labels: adminLabels)
     }
 
@@ -84,11 +64,12 @@ package final class Reporter: Sendable {
     }
 
     package var report: GatewayReport {
+        let devices = parts.devices
         let (door, counters) = (devices.door, devices.counters)
         let arriving = devices.intake.arriving
-        let queue = store.status
+        let queue = parts.store.status
         let delivery = Dictionary(
-            forwarder.status.map { ($0.name, $0) },
+            parts.forwarder.status.map { ($0.name, $0) },
             uniquingKeysWith: { first, _ in first }
         )
         let described = running.withLock(\.destinations)
@@ -142,9 +123,9 @@ package final class Reporter: Sendable {
             },
             strangers: queue.destinations.filter { !configured.contains($0.key) }
                 .mapValues(\.ledger),
-            credentials: keeper.status,
-            names: names.status,
-            webhook: webhook.status,
+            credentials: parts.keeper.status,
+            names: parts.names.status,
+            webhook: parts.webhook.status,
             looks: .init(
                 captures: devices.captures.all.count(where: \.isRunning),
                 captured: devices.captures.capturedCount,
@@ -174,40 +155,4 @@ extension GatewayReport.Destination {
             isRemoved: destination.isRemoved
         )
     }
-}
-
-/// Counts the requests and changes of operators.
-package final class OperatorCounters: Sendable {
-    /// Answers of the admin listener.
-    package let answers: AnswerCounters
-    /// Open sessions of the console.
-    package let sessions = Atomic<Int>(0)
-    private let changes = Locked<[String: Int]>([:])
-
-    /// `labels` are the labels of admin routes in metrics.
-    package init(labels: [String]) {
-        answers = AnswerCounters(labels: labels)
-    }
-
-    /// Uses the names of the audit log. The program writes all of them itself, so their number is
-    /// bounded.
-    func countChange(_ entry: AuditEntry) {
-        let action = String(entry.action.map { $0 == " " ? "_" : $0 })
-        changes.withLock { $0[action, default: 0] += 1 }
-    }
-
-    package var changed: [(action: String, count: Int)] {
-        let actions = Dictionary(
-            Self.actions.map { ($0, 0) },
-            uniquingKeysWith: { first, _ in first }
-        )
-        return changes.withLock { $0.merging(actions) { count, _ in count } }
-            .sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-    }
-
-    /// Shown from the start, so that the first increase is visible.
-    private static let actions = [
-        "rotate", "forget", "patch", "reset", "pause", "resume", "flush", "drain", "end_drain",
-        "edit", "replay", "purge", "log_in", "log_out",
-    ]
 }

@@ -3,8 +3,7 @@ package import Credentials
 import JSON
 package import System
 
-/// Warns of credentials that expire, are refused or are missing, and tells when they are well
-/// again: in the journal and through the webhook.
+/// Reports credentials that have a problem or recovered, in the journal and through the webhook.
 package struct CredentialAlerts: Sendable {
     private let configuration: Locked<GatewayConfiguration>
     private let keeper: CredentialKeeper
@@ -92,8 +91,7 @@ package struct CredentialWatch {
         }
     }
 
-    /// How often a source may fail before its credential counts as missing: some sources start
-    /// slowly.
+    /// Failures before a credential counts as missing: some sources start slowly.
     private static let failuresMax = 3
 
     /// nil: too early to say.

@@ -76,8 +76,7 @@ package final class Webhook: Sendable {
         sender?.wake.signal()
     }
 
-    /// Ends the thread at once, even during an attempt. Waiting notices are kept for the next
-    /// address.
+    /// Ends the thread even during an attempt. Waiting notices are kept for the next address.
     package func stop() {
         let sender = state.withLock { state in
             defer {
@@ -114,12 +113,10 @@ package final class Webhook: Sendable {
 package struct WebhookPace: Sendable {
     var first: Duration = .seconds(1)
     var longest: Duration = .seconds(60)
-    /// A notice older than this is given up after the present attempt. It covers the redeployment
-    /// of a receiver.
+    /// The age at which a notice is given up. It covers the redeployment of a receiver.
     var patience: Duration = .seconds(600)
 
-    /// A random wait in the upper half of a growing window, so that many gateways do not retry
-    /// together.
+    /// A random part of a growing window, so that many gateways do not retry together.
     func wait(after failures: Int, random: Double = .random(in: 0...1)) -> Duration {
         let window = min(longest, first * (1 << min(max(failures, 1) - 1, 20)))
         return window / 2 + window / 2 * random
