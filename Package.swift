@@ -134,7 +134,6 @@ let package = Package(
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue",
                 "Resolvers", "Delivery", "Credentials", "Tokens", "Routing", "NATS", "CommitLog",
-                "Fleet",
                 "CYAML",
             ]
         ),
@@ -167,14 +166,14 @@ let package = Package(
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "SLS", "Queue",
                 "SQLiteQueue", "Fleet", "Resolvers", "Delivery", "Credentials", "Sandbox",
-                "Configuration", "Ingest", "Operations", "Admin", "NATS", "CommitLog",
+                "Configuration", "Ingest", "Operations", "Admin", "CommitLog",
             ]
         ),
         room(
             "CLI",
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "Queue", "SQLiteQueue",
-                "Fleet", "Configuration", "NATS", "CommitLog", "Rendering",
+                "Fleet", "Configuration", "CommitLog", "Rendering",
             ]
         ),
         program(
@@ -272,7 +271,6 @@ let package = Package(
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue",
                 "Resolvers", "Delivery", "Credentials", "Tokens", "Routing", "NATS", "CommitLog",
-                "Fleet",
                 "TestConfiguration",
             ]
         ),
