@@ -190,15 +190,11 @@ import Testing
         let directory = TemporaryDirectory()
         var inputs = ConfigurationInputs(
             file: directory.file("sluice.yaml", text),
-            environment: Self.environment
+            environment: testKeys
         )
         inputs.readsCertificates = false
         return try .read(inputs)
     }
-
-    private static let environment = [
-        "ALIBABA_CLOUD_ACCESS_KEY_ID": "e", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "e",
-    ]
 
     private static let base = [
         "destinations.app.endpoint": "cn-hangzhou.log.aliyuncs.com",

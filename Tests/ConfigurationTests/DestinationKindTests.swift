@@ -1,5 +1,6 @@
 import Crypto
 import Delivery
+import Glibc
 import HTTPClient
 import JSON
 import Logs
@@ -21,14 +22,7 @@ import Testing
     }
 
     private func problems(_ settings: String) -> [String] {
-        do {
-            _ = try destination(settings)
-            return []
-        } catch let error as ConfigurationProblems {
-            return error.problems.map(\.description)
-        } catch {
-            return ["\(error)"]
-        }
+        TestConfiguration.problems("destinations: {out: {\(settings)}}\n", [:])
     }
 
     @Test("An HTTP server needs no more than its URL")
@@ -109,48 +103,28 @@ import Testing
 
     static let wrong: [(String, String)] = [
         ("kind: http", "url: is missing"),
-        (
-            "kind: http, url: \"https://logs.example.com\", project: p",
-            "is for kind sls; this destination is of kind http"
-        ),
-        (
-            "kind: http, url: \"https://logs.example.com\", path: /x",
-            "is for kind file; this destination is of kind http"
-        ),
-        (
-            "kind: http, url: \"https://logs.example.com\", compress: lz4",
-            "lz4 is not for kind http"
-        ),
+        ("HTTP, project: p", "is for kind sls; this destination is of kind http"),
+        ("HTTP, path: /x", "is for kind file; this destination is of kind http"),
+        ("HTTP, compress: lz4", "lz4 is not for kind http"),
         ("kind: http, url: \"https://me:hush@logs.example.com\"", "holds a name or password"),
-        (
-            "kind: http, url: \"https://logs.example.com\", headers: {content-type: x}",
-            "set by Sluice itself"
-        ),
-        (
-            "kind: http, url: \"https://logs.example.com\", success: [302]",
-            "302 is not between 200 and 299"
-        ),
-        (
-            "kind: http, url: \"https://logs.example.com\", retry: {first: 2m}",
-            "raise most, or lower first"
-        ),
+        ("HTTP, headers: {content-type: x}", "set by Sluice itself"),
+        ("HTTP, success: [302]", "302 is not between 200 and 299"),
+        ("HTTP, retry: {first: 2m}", "raise most, or lower first"),
         ("kind: file, path: archive", "is not absolute"),
         ("kind: file", "path: is missing"),
         ("kind: file, path: /var/log/", "does not name a file"),
         ("kind: ftp", "is not one of sls, http, file, stdout"),
-        (
-            "endpoint: cn-hangzhou.log.aliyuncs.com, project: my-project, logstore: a-log, url: x",
-            "is for kind http; this destination is of kind sls"
-        ),
-        (
-            "endpoint: cn-hangzhou.log.aliyuncs.com, project: my-project, logstore: a-log, compress: gzip",
-            "gzip is not for kind sls"
-        ),
+        ("SLS, url: x", "is for kind http; this destination is of kind sls"),
+        ("SLS, compress: gzip", "gzip is not for kind sls"),
     ]
 
     @Test("What cannot be is told with the key and the remedy", arguments: wrong)
     func mistakes(settings: String, reason: String) {
-        let told = problems(settings)
+        let sls = "endpoint: cn-hangzhou.log.aliyuncs.com, project: my-project, logstore: a-log"
+        let told = problems(
+            settings.replacing("HTTP", with: "kind: http, url: \"https://logs.example.com\"")
+                .replacing("SLS", with: sls)
+        )
         #expect(told.contains { $0.contains(reason) }, "\(told)")
         #expect(!told.joined().contains("hush"))
     }
@@ -196,8 +170,7 @@ import Testing
     /// A configuration whose one destination is this.
     private func configuration(_ settings: String) throws -> GatewayConfiguration {
         try read(
-            "destinations: {out: {\(settings)}}\n",
-            ["ALIBABA_CLOUD_ACCESS_KEY_ID": "id", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "secret"]
+            "destinations: {out: {\(settings)}}\n"
         )
     }
 
@@ -231,5 +204,141 @@ import Testing
         running.apply(new)
         #expect(running.destinations == sls.destinations)
         #expect(running.credentials["default"] != nil, "it is still delivered with")
+    }
+}
+
+/// Destinations of kind file, and the files that they must not touch.
+@Suite struct GuardedPathTests {
+    private let directory = TemporaryDirectory()
+    private let line = "{\"date\":\"2025-01-14T08:30:00Z\",\"tag\":\"\"}\n"
+
+    /// What is wrong with a configuration whose destination writes to this path.
+    private func problems(
+        _ path: String,
+        _ more: String = "",
+        _ environment: [String: String] = [:],
+        other: String? = nil
+    ) -> [String] {
+        let other = other.map { ", other: \($0)" } ?? ""
+        let text = """
+            data_dir: \(directory.path)/data
+            destinations: { archive: { kind: file, path: \(path) }\(other) }
+            \(more)
+            """
+        let inputs = ConfigurationInputs(
+            file: directory.file("sluice.yaml", text),
+            environment: environment
+        )
+        do throws(ConfigurationProblems) {
+            _ = try GatewayConfiguration.read(inputs)
+            return []
+        } catch {
+            return error.problems.map { "\($0.key) \($0.text)" }
+        }
+    }
+
+    @Test("A path in data_dir is refused, also by a symbolic or a hard link")
+    func dataDirectory() {
+        mkdir("\(directory.path)/data", 0o755)
+        symlink("data", "\(directory.path)/link")
+        directory.file("data/queue.db", line)
+        link("\(directory.path)/data/queue.db", "\(directory.path)/hard.db")
+        for name in ["data/queue.db", "data/new.ndjson", "link/new.ndjson", "hard.db"] {
+            #expect(
+                problems("\(directory.path)/\(name)") == [
+                    "destinations.archive.path is in data_dir, which logs would destroy; choose another path"
+                ]
+            )
+        }
+        #expect(problems("\(directory.path)/data.ndjson") == [])
+    }
+
+    @Test(
+        "A file that the configuration or the environment uses elsewhere is refused",
+        arguments: [
+            "admin: { token: \"${file:FILE}\" }",
+            "credentials: { other: { from: file, path: FILE } }",
+            "credentials: { other: { from: file, path: \"${OTHER}\" } }",
+            "resolvers: { ali: { kind: alibaba, account: \"1\", ca_file: FILE } }",
+            "webhook: { url: \"http://127.0.0.1/\", authorization: \"${file:FILE}\" }",
+        ]
+    )
+    func named(setting: String) {
+        let file = directory.file("token", line)
+        symlink(file, "\(directory.path)/link")
+        link(file, "\(directory.path)/hard")
+        let environment = ["OTHER": file]
+        for name in ["token", "hard"] {
+            let found = problems(
+                "\(directory.path)/\(name)",
+                setting.replacing("FILE", with: "\(directory.path)/link"),
+                environment
+            )
+            let claim = "destinations.archive.path is a file that the configuration uses elsewhere"
+            #expect(found.contains { $0.hasPrefix(claim) }, "\(found)")
+        }
+        #expect(!problems("\(directory.path)/sluice.yaml").isEmpty)
+    }
+
+    @Test("No destination writes to another one's file, by whatever path, or to its archives")
+    func otherDestinations() {
+        symlink(".", "\(directory.path)/link")
+        let files = ["link/a.ndjson", "a.ndjson.20250114T083000Z.1", "a.ndjson.1"]
+        let found = files.map { name in
+            problems(
+                "\(directory.path)/a.ndjson",
+                "",
+                [:],
+                other: "{ kind: file, path: \(directory.path)/\(name) }"
+            )
+        }
+        #expect(found[0].count == 1 && found[0][0].contains("as archive does"), "\(found)")
+        #expect(
+            found[1] == [
+                "destinations.other.path has the form of an archive of archive, which would remove it; "
+                    + "choose another path"
+            ]
+        )
+        #expect(found[2] == [])
+    }
+
+    @Test("A path that comes from a variable is accepted again once its file is there")
+    func variable() {
+        let file = directory.file("logs.ndjson", line)
+        let written = ["LOG_FILE": file]
+        for _ in 0..<2 { #expect(problems("\"${LOG_FILE}\"", "", written) == []) }
+        #expect(problems(file, "", written) == [])
+        let other =
+            "resolvers: { ali: { kind: alibaba, account: \"1\", ca_file: \"${LOG_FILE}\" } }"
+        for (more, environment) in [
+            (other, written), ("", ["SLUICE_ADMIN_TOKEN_FILE": file, "LOG_FILE": file]),
+            ("", ["ALIBABA_CLOUD_OIDC_TOKEN_FILE": file, "LOG_FILE": file]),
+        ] {
+            let found = problems("\"${LOG_FILE}\"", more, environment)
+            #expect(found.contains { $0.contains("uses elsewhere") }, "\(found)")
+        }
+    }
+
+    @Test("No decision of an operator names a file, whatever the setting")
+    func decided() throws {
+        let file = directory.file("logs.ndjson", line)
+        let text = "destinations: { archive: { kind: file, path: \(file) } }\n"
+        let reader = ConfigurationReader(
+            ConfigurationInputs(file: directory.file("sluice.yaml", text))
+        )
+        for key in ["path", "ca_file", "cert_file", "key_file"] {
+            let decided = try DecidedSettings(json: Array("{\"\(key)\":\"/tmp/x\"}".utf8))
+            let error = #expect(throws: ConfigurationProblems.self) {
+                try reader.read(["archive": decided], rereadsFile: true)
+            }
+            #expect(
+                error?.description.contains("names a file and cannot be changed by PATCH") == true,
+                "\(error?.description ?? "")"
+            )
+        }
+        // Each setting that is a path is among them.
+        let paths = Destination.descriptions.filter { $0.wants.contains("path") }.map(\.key)
+        #expect(Set(paths) == ["path", "ca_file", "cert_file", "key_file"])
+        #expect(!SettingsReference.patchSchema.contains("_file\""))
     }
 }

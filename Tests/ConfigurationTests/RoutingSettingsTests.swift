@@ -8,12 +8,8 @@ import Testing
 
 /// `filters`, `routes`, `unrouted` and `filters_secret`.
 @Suite struct RoutingSettingsTests {
-    private static let keys = [
-        "ALIBABA_CLOUD_ACCESS_KEY_ID": "id", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "secret",
-    ]
-
     private func rules(_ text: String, _ more: [String: String] = [:]) throws -> RoutingRules {
-        try read(minimal + text + "\n", Self.keys.merging(more) { $1 }).routing
+        try read(minimal + text + "\n", testKeys.merging(more) { $1 }).routing
     }
 
     private func steps(_ text: String) throws -> [FilterStep] {
@@ -48,7 +44,7 @@ import Testing
               - { match: "noise.*", to: [], last: true }
             unrouted: dead_letter
             """
-        let rules = try read(text, Self.keys).routing
+        let rules = try read(text).routing
         let debug = Condition.field("level", .isOneOf(["debug", "trace"]))
         let health = Condition.field("path", .matches(try TextPattern("^/health")))
         func assign(_ field: String, _ value: String) throws -> Assignment {
@@ -122,7 +118,7 @@ import Testing
         let canary = "canary-0123456789"
         let configuration = try read(
             minimal + filter,
-            Self.keys.merging(["SLUICE_FILTERS_SECRET": canary]) { $1 }
+            testKeys.merging(["SLUICE_FILTERS_SECRET": canary]) { $1 }
         )
         #expect(configuration.routing.secret == Secret(canary))
         #expect(!"\(configuration.routing)".contains("canary"))
@@ -278,7 +274,7 @@ import Testing
         #expect(!json.text.contains("canary"))
         let text =
             "{\(minimal.dropLast()), \(secret), filters_headers: [x-u], \(json.text.dropFirst())"
-        #expect(try read(text, Self.keys).routing == rules)
+        #expect(try read(text).routing == rules)
         json = JSONWriter()
         json.object { $0.rules(RoutingRules()) }
         #expect(json.text == #"{"filters":[],"routes":null,"unrouted":"default"}"#)
@@ -301,14 +297,14 @@ import Testing
 
     @Test("A reload applies filters and routes at once")
     func changes() throws {
-        let before = try read(minimal, Self.keys)
+        let before = try read(minimal)
         let text = """
             filters: [{ steps: [{ drop: true }] }]
             filters_secret: 0123456789abcdef
             routes: [{ to: app }]
             unrouted: drop
             """
-        let after = try read(minimal + text, Self.keys)
+        let after = try read(minimal + text)
         let changes = before.changes(to: after)
         #expect(changes.map(\.key) == ["filters", "filters_secret", "routes", "unrouted"])
         #expect(changes.allSatisfy { $0.isImmediate })
@@ -321,7 +317,7 @@ import Testing
     func summary() throws {
         let text =
             "filters: [{ steps: [{ drop: true }] }]\nroutes: [{ to: app }, { to: [] }]\nunrouted: drop"
-        let lines = ConfigurationSummary.text(try read(minimal + text, Self.keys)).split(
+        let lines = ConfigurationSummary.text(try read(minimal + text)).split(
             separator: "\n"
         )
         #expect(lines.contains("  routing      1 filter, 2 routes, else dropped"))

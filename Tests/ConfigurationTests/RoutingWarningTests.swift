@@ -1,13 +1,13 @@
 import Configuration
+import Routing
+import System
 import TestConfiguration
+import TestSupport
 import Testing
 
 @Suite struct RoutingWarningTests {
     private func warnings(_ text: String) throws -> [String] {
-        let keys = [
-            "ALIBABA_CLOUD_ACCESS_KEY_ID": "id", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "secret",
-        ]
-        return try read(minimal + "listen: 127.0.0.1:8080\n" + text + "\n", keys).startWarnings
+        try read(minimal + "listen: 127.0.0.1:8080\n" + text + "\n").startWarnings
     }
 
     @Test(
@@ -77,5 +77,47 @@ import Testing
         )
         #expect(try warnings("unrouted: drop\nroutes: []") == [])
         #expect(try warnings("unrouted: default") == [])
+    }
+}
+
+/// The examples of docs/routing-recipes.md.
+@Suite struct RoutingRecipesTests {
+    private static let destinations = """
+        destinations:
+          app: { endpoint: cn-hangzhou.log.aliyuncs.com, project: my-project, logstore: app }
+          errors: { endpoint: cn-hangzhou.log.aliyuncs.com, project: my-project, logstore: err }
+
+        """
+    private static let recipes: [String] = {
+        let page = readFile(repositoryFile("docs/routing-recipes.md"))
+        return String(decoding: page, as: UTF8.self).components(between: "```yaml\n", and: "```")
+    }()
+
+    @Test("A recipe is a configuration without a warning", arguments: recipes)
+    func isRead(recipe: String) throws {
+        let text = recipe.replacing("${file:/run/secrets/sluice-filters}", with: "0123456789abcdef")
+        let configuration = try read(Self.destinations + text)
+        #expect(!configuration.routing.isEmpty)
+        _ = try Router(configuration.routing)
+        let warnings = configuration.warnings(at: .now)
+        #expect(warnings.filter { $0.contains("filters") || $0.contains("route") } == [])
+    }
+
+    @Test("The page has a recipe for each of its headings")
+    func count() {
+        #expect(Self.recipes.count >= 6)
+    }
+}
+
+extension String {
+    fileprivate func components(between start: String, and end: String) -> [String] {
+        var (found, rest) = ([String](), self[...])
+        while let open = rest.firstRange(of: start) {
+            rest = rest[open.upperBound...]
+            guard let close = rest.firstRange(of: end) else { break }
+            found.append(String(rest[..<close.lowerBound]))
+            rest = rest[close.upperBound...]
+        }
+        return found
     }
 }

@@ -7,10 +7,6 @@ import Testing
 /// The group `tls` of the configuration file, read.
 @Suite struct TLSSettingsTests {
     private static let made = TestCertificates.shared
-    private let keys = [
-        "ALIBABA_CLOUD_ACCESS_KEY_ID": "id", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "secret",
-    ]
-
     /// C:NAME and K:NAME stand for the files of a certificate and its key.
     private func text(_ tls: String) -> String {
         var text = minimal + "admin:\n  tls: {\(tls)}\n"
@@ -22,25 +18,18 @@ import Testing
     }
 
     private func problems(_ tls: String) -> String {
-        let directory = TemporaryDirectory()
-        do {
-            _ = try GatewayConfiguration.read(
-                .init(file: directory.file("sluice.yaml", text(tls)), environment: keys)
-            )
-            return "nothing is wrong"
-        } catch {
-            return "\(error)".replacing("\(directory.path)/sluice.yaml:3: admin.", with: "")
-                .replacing(Self.made.directory + "/", with: "")
-        }
+        TestConfiguration.problems(text(tls)).joined(separator: "\n")
+            .replacing("sluice.yaml:3: admin.", with: "")
+            .replacing(Self.made.directory + "/", with: "")
     }
 
     @Test("Every setting of it is understood")
     func settings() throws {
-        func tls(_ tls: String) throws -> TLSSettings? { try read(text(tls), keys).admin.tls }
+        func tls(_ tls: String) throws -> TLSSettings? { try read(text(tls)).admin.tls }
         let server = Self.made.files("server")
         let authority = Self.made.certificate("authority")
         let pair = "certificate: C:server, key: K:server"
-        #expect(try read(minimal, keys).admin.tls == nil)
+        #expect(try read(minimal).admin.tls == nil)
         #expect(try tls(pair) == TLSSettings(certificates: [server]))
         #expect(
             try tls("\(pair), client_ca: C:authority")?.clientCertificates
@@ -67,51 +56,21 @@ import Testing
             ("", "tls.certificate: is missing; name the file with the certificate and those"),
             ("certificate: C:server", "tls.key: is missing; name the file with the certificate's"),
             ("key: K:server", "tls.certificate: is missing; name the file"),
-            (
-                "certificate: C:server, key: /nowhere",
-                "tls.key: /nowhere cannot be read: No such file or directory; check the path"
-            ),
-            (
-                "certificate: C:server, key: K:exact",
-                "tls.key: the private key in exact.key does not belong to the first certificate in"
-            ),
-            (
-                "certificate: K:server, key: K:server",
-                "tls.certificate: server.key holds no certificate in PEM form"
-            ),
-            (
-                "certificate: C:server, key: K:server, client_ca: K:server",
-                "tls.client_ca: server.key holds no certificate in PEM form"
-            ),
-            (
-                "certificate: C:server, key: K:server, client_certificates: required",
-                "tls.client_certificates: wants client_ca, a file with the authority"
-            ),
-            (
-                "certificate: C:server, key: K:server, client_certificates: require",
-                "tls.client_certificates: \"require\" is not one of none, optional, required; did you"
-            ),
-            (
-                "certificate: C:server, key: K:server, minimum_version: 1.1",
-                "tls.minimum_version: \"1.1\" is not one of 1.2, 1.3"
-            ),
-            (
-                "certificate: C:server, key: K:server, ciphers: all",
-                "tls.ciphers: unknown key; known: certificate, key, certificates, client_ca, "
-            ),
+            ("certificate: C:server, key: /nowhere", "tls.key: /nowhere cannot be read: No such"),
+            ("certificate: C:server, key: K:exact", "tls.key: the private key in exact.key does"),
+            ("certificate: K:server, key: K:server", "tls.certificate: server.key holds no"),
+            ("PAIR, client_ca: K:server", "tls.client_ca: server.key holds no certificate in PEM"),
+            ("PAIR, client_certificates: required", "tls.client_certificates: wants client_ca, a"),
+            ("PAIR, client_certificates: require", "tls.client_certificates: \"require\" is not"),
+            ("PAIR, minimum_version: 1.1", "tls.minimum_version: \"1.1\" is not one of 1.2, 1.3"),
+            ("PAIR, ciphers: all", "tls.ciphers: unknown key;"),
             (
                 "certificate: C:server, certificates: [{certificate: C:exact, key: K:exact}]",
                 "tls.certificates: there is certificate too; put all of them into the list"
             ),
             ("certificates: []", "tls.certificates: is an empty list; give at least 1"),
-            (
-                "certificates: 5",
-                "tls.certificates: wants a list of groups of settings, got a plain"
-            ),
-            (
-                "certificates: [{certificate: C:exact}]",
-                "tls.certificates[0].key: is missing; name the file"
-            ),
+            ("certificates: 5", "tls.certificates: wants a list of groups of settings, got a"),
+            ("certificates: [{certificate: C:exact}]", "tls.certificates[0].key: is missing; name"),
             (
                 "certificates: [{certificate: C:exact, key: K:exact}, {certificate: C:exact, key: K:exact}]",
                 "tls.certificates[1].certificate: exact.pem is in the list already"
@@ -123,7 +82,7 @@ import Testing
         ]
     )
     func mistakes(tls: String, start: String) {
-        let said = problems(tls)
+        let said = problems(tls.replacing("PAIR", with: "certificate: C:server, key: K:server"))
         #expect(said.hasPrefix(start), "\(said)")
     }
 
@@ -143,7 +102,7 @@ import Testing
         let tls = text("certificate: C:server, key: K:exact")
         var inputs = ConfigurationInputs(
             file: directory.file("sluice.yaml", tls),
-            environment: keys
+            environment: testKeys
         )
         #expect(throws: ConfigurationProblems.self) { try GatewayConfiguration.read(inputs) }
         inputs.readsCertificates = false
@@ -154,18 +113,71 @@ import Testing
     @Test("The summary of a check tells of TLS, and warns where tokens would travel in the open")
     func check() throws {
         let secure = try read(
-            text("certificate: C:server, key: K:server, client_ca: C:authority"),
-            keys
+            text("certificate: C:server, key: K:server, client_ca: C:authority")
         )
         let summary = ConfigurationSummary.text(secure)
         #expect(summary.contains("token of its own making, TLS and certificates of clients\n"))
         #expect(!summary.contains("warning      the admin"))
         let token = String(repeating: "t", count: 32)
-        let open = try read(minimal + "admin: {listen: \":8081\", token: \(token)}\n", keys)
+        let open = try read(minimal + "admin: {listen: \":8081\", token: \(token)}\n")
         #expect(
             ConfigurationSummary.text(open).contains(
                 "  warning      the admin listener [::]:8081 can be reached"
             )
+        )
+    }
+}
+
+/// The group `tls` of the whole configuration, read.
+@Suite struct DeviceTLSSettingsTests {
+    private static let made = TestCertificates.shared
+    private static let pair =
+        "certificate: \(made.certificate("server")), key: \(made.key("server"))"
+    @Test("It listens where it is told to, or else on the usual port")
+    func settings() throws {
+        func tls(_ more: String) throws -> DeviceTLS? {
+            try read(minimal + "tls: {\(Self.pair)\(more)}\n").tls
+        }
+        #expect(try read(minimal).tls == nil)
+        let server = TLSSettings(certificates: [Self.made.files("server")])
+        let usual = ListenAddress.everywhere(port: 8443)
+        #expect(try tls("") == DeviceTLS(listen: usual, settings: server))
+        let named = ListenAddress(host: "::1", port: 443)
+        #expect(
+            try tls(", listen: \"[::1]:443\"") == DeviceTLS(listen: named, settings: server)
+        )
+    }
+
+    @Test(
+        "A mistake is named with its key and remedy",
+        arguments: [
+            ("tls: {listen: \":8443\"}", "tls.certificate: is missing; name the file"),
+            ("tls: {PAIR, listen: 8443}", "tls.listen: \"8443\" is not an address to listen on"),
+            ("tls: {PAIR, listen: \":8080\"}", "tls.listen: [::]:8080 takes the port of listen"),
+            ("tls: {PAIR, listen: 127.0.0.1:8081}", "tls.listen: 127.0.0.1:8081 takes the port of"),
+            ("listen: \":8443\"\ntls: {PAIR}", "tls.listen: [::]:8443 takes the port of listen"),
+            ("tls: {PAIR, ca: x}", "tls.ca: unknown key; known: listen, certificate, key,"),
+        ]
+    )
+    func mistakes(text: String, part: String) {
+        let said = problems(minimal + text.replacing("PAIR", with: Self.pair) + "\n")
+            .joined(separator: "\n")
+        #expect(said.contains(part), "\(said)")
+        #expect(said.split(separator: "\n").count <= 2, "\(said)")
+    }
+
+    @Test("The summary of a check tells of it")
+    func check() throws {
+        let authority = "client_ca: \(Self.made.certificate("authority"))"
+        let summary = ConfigurationSummary.text(
+            try read(minimal + "tls: {\(Self.pair), \(authority)}\n")
+        )
+        #expect(
+            summary.contains(
+                "  devices      [::]:8080\n"
+                    + "  devices-tls  [::]:8443, TLS and certificates of clients\n"
+            ),
+            "\(summary)"
         )
     }
 }
