@@ -1,5 +1,6 @@
 import Credentials
 import Crypto
+import Glibc
 import HTTP
 import Net
 import Queue
@@ -10,7 +11,6 @@ import TestSupport
 import Testing
 
 @testable import Configuration
-import Glibc
 
 @Suite struct ConfigurationTests {
     @Test("A gateway to try out listens on this machine only, unless told otherwise")

@@ -1,9 +1,12 @@
 import Configuration
 import HTTP
+import Ingest
 import Net
 import Queue
 import SLS
+import SQLiteQueue
 import System
+import TestConfiguration
 import TestGateway
 import TestSupport
 import Testing
@@ -19,8 +22,7 @@ import Testing
         let answer = try trial.devices.post("/logs/hello", #"{"level":"info","msg":"hi"}"#.utf8)
         #expect(answer.status == 200)
         #expect(trial.delivered(1))
-        let arrived = try TestClient(address: trial.sandbox.address).get("/logs?logstore=hello")
-            .text
+        let arrived = try trial.arrived(in: "hello")
         #expect(arrived.contains(#""msg":"hi""#), "\(arrived)")
         #expect(arrived.contains(#""__topic__":"hello""#))
         #expect(trial.gateway.report.queue.ledger.isClosed)
@@ -31,23 +33,17 @@ import Testing
         let trial = try SandboxedGateway()
         #expect(try trial.devices.post("/logs/pv.home", #"{"a":1}"#.utf8).status == 200)
         #expect(trial.delivered(1))
-        let arrived = try TestClient(address: trial.sandbox.address).get("/logs?logstore=pv").text
+        let arrived = try trial.arrived(in: "pv")
         #expect(arrived.contains(#""__topic__":"pv.home""#), "\(arrived)")
     }
 
     @Test("Everything with a 200 arrives, from many requests at once")
     func many() throws {
         let trial = try SandboxedGateway()
-        let body = Array(
-            ("[" + (0..<50).map { #"{"n":\#($0)}"# }.joined(separator: ",") + "]").utf8
-        )
+        let logs = (0..<50).map { #"{"n":\#($0)}"# }
+        let body = #"{"__logs__":[\#(logs.joined(separator: ","))]}"#
         for _ in 0..<40 {
-            #expect(
-                try trial.devices.post(
-                    "/logstores/many/track",
-                    #"{"__logs__":"#.utf8 + body + "}".utf8
-                ).status == 200
-            )
+            #expect(try trial.devices.post("/logstores/many/track", body.utf8).status == 200)
         }
         #expect(trial.delivered(2000))
         #expect(trial.gateway.report.queue.ledger.queued == 0)
@@ -58,22 +54,17 @@ import Testing
         let directory = TemporaryDirectory()
         let sandbox = try SandboxPartner(.silent)
         defer { sandbox.stop() }
-        let nowhere = try Gateway(
-            try SandboxedGateway.configuration(sandbox, directory) {
-                // Nobody listens there.
-                $0.destinations[0].endpoints = [try! Endpoint(parsing: "http://localhost:1")]
-            },
-            journal: .silent
-        )
-        let client = TestClient(address: nowhere.deviceAddress)
+        // Nobody listens there.
+        let endpoint = try Endpoint(parsing: "http://localhost:1")
+        let nowhere = try SandboxedGateway.gateway(sandbox, directory) {
+            $0.destinations[0].endpoints = [endpoint]
+        }
+        let client = nowhere.deviceClient
         #expect(try client.post("/logs/later", #"[{"a":1},{"a":2}]"#.utf8).status == 200)
         nowhere.stop(within: .milliseconds(200))
         #expect(throws: (any Error).self) { try client.get("/healthz") }
 
-        let again = try Gateway(
-            try SandboxedGateway.configuration(sandbox, directory),
-            journal: .silent
-        )
+        let again = try SandboxedGateway.gateway(sandbox, directory)
         defer { again.stop(within: .zero) }
         #expect(again.report.queue.ledger.accepted == 2)
         #expect(eventually { again.report.queue.ledger.delivered == 2 })
@@ -84,7 +75,7 @@ import Testing
         let trial = try SandboxedGateway { $0.destinations[0].transfer.packet.age = .seconds(3600) }
         #expect(try trial.devices.post("/logs/last", #"{"a":1}"#.utf8).status == 200)
         trial.gateway.stop(within: .seconds(20))
-        let arrived = try TestClient(address: trial.sandbox.address).get("/logs?logstore=last").text
+        let arrived = try trial.arrived(in: "last")
         #expect(arrived.contains(#""a":"1""#), "\(arrived)")
     }
 
@@ -119,10 +110,7 @@ import Testing
     func sameDirectory() throws {
         let trial = try SandboxedGateway()
         let error = #expect(throws: StartProblem.self) {
-            _ = try Gateway(
-                try SandboxedGateway.configuration(trial.sandbox, trial.directory),
-                journal: .silent
-            )
+            _ = try SandboxedGateway.gateway(trial.sandbox, trial.directory)
         }
         #expect(
             error?.description.contains(trial.directory.path) == true,
@@ -138,31 +126,17 @@ import Testing
         let directory = TemporaryDirectory()
         let taken = trial.gateway.deviceAddress
         let error = #expect(throws: StartProblem.self) {
-            _ = try Gateway(
-                try SandboxedGateway.configuration(trial.sandbox, directory) { $0.listen = taken },
-                journal: .silent
-            )
+            _ = try SandboxedGateway.gateway(trial.sandbox, directory) { $0.listen = taken }
         }
         #expect(error?.description.contains("\(taken)") == true, "\(String(describing: error))")
-        let free = try Gateway(
-            try SandboxedGateway.configuration(trial.sandbox, directory),
-            journal: .silent
-        )
+        let free = try SandboxedGateway.gateway(trial.sandbox, directory)
         free.stop(within: .zero)
     }
 
     @Test("A data directory that cannot be created fails with an error that names it")
     func unwritableDirectory() throws {
-        let sandbox = try SandboxPartner(.silent)
-        defer { sandbox.stop() }
-        let directory = TemporaryDirectory()
         let error = #expect(throws: StartProblem.self) {
-            _ = try Gateway(
-                try SandboxedGateway.configuration(sandbox, directory) {
-                    $0.dataDirectory = "/proc/none"
-                },
-                journal: .silent
-            )
+            _ = try SandboxedGateway { $0.dataDirectory = "/proc/none" }
         }
         #expect(error?.description.contains("/proc/none") == true, "\(String(describing: error))")
     }
@@ -196,5 +170,47 @@ import Testing
         #expect(eventually { trial.gateway.report.queue.ledger.queued == 0 })
         #expect(try trial.devices.post("/logs/xx", #"{"a":1}"#.utf8).status == 200)
         #expect(try trial.admin.get("/readyz").status == 200)
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct DualStackTests {
+    private static let body = Array(#"{"a":1}"#.utf8)
+
+    @Test("On a socket for both families a v4 client has its v4 address, for proxies and limits")
+    func dualStack() throws {
+        let trial = try SandboxedGateway {
+            $0.listen = .everywhere(port: 0)
+            $0.devices.perAddress.rate = Allowance(1, per: .hour)
+            $0.devices.proxies.ranges = [AddressRange(IPAddress("127.0.0.1")!, bits: 128)]
+        }
+        let port = trial.gateway.deviceAddress.port
+        func status(_ host: String, _ forwarded: String) throws -> Int {
+            var client = TestClient(address: ListenAddress(host: host, port: port))
+            client.source = host
+            return try client.post("/logs/app", Self.body, ["x-forwarded-for": forwarded]).status
+        }
+        // The range is written for v4, and the proxy comes through a v6 socket.
+        #expect(try status("127.0.0.1", "192.0.2.1") == 200)
+        #expect(try status("127.0.0.1", "::ffff:192.0.2.1") == 429)
+        #expect(try status("127.0.0.1", "192.0.2.2") == 200)
+        // Over v6 it is no trusted proxy, and its header is ignored.
+        #expect(try status("::1", "192.0.2.3") == 200)
+        #expect(try status("::1", "192.0.2.4") == 429)
+    }
+}
+
+@Suite struct QueueSettingsTests {
+    @Test("The reader sets the dead letters' age and the duplicates' window")
+    func queue() throws {
+        let configuration = try read(
+            minimal + "queue: {dead_letter_age: 3d}\ndevices: {duplicates: {window: 2h, max: 9}}"
+        ).queueConfiguration
+        #expect(configuration.deadLetterAgeMax == .seconds(3 * 86_400))
+        #expect(configuration.repeatsAgeMax == .seconds(7200))
+        #expect(configuration.repeatsMax == 9)
+        for none in ["window: 0", "max: 0"] {
+            let text = minimal + "devices: {duplicates: {\(none)}}"
+            #expect(try read(text).queueConfiguration.repeatsMax == 0)
+        }
     }
 }

@@ -13,14 +13,7 @@ import Testing
 
 @Suite struct ProxySettingsTests {
     private func devices(_ lines: String) throws -> DeviceSettings {
-        try read(
-            """
-            devices: { \(lines) }
-            destinations:
-              app: { endpoint: cn-hangzhou.log.aliyuncs.com, project: my-project, logstore: "*" }
-            """,
-            ["ALIBABA_CLOUD_ACCESS_KEY_ID": "i", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "s"]
-        ).devices
+        try read(minimal + "devices: { \(lines) }\n").devices
     }
 
     @Test("trusted_proxies are address ranges, by default none")
@@ -55,8 +48,8 @@ import Testing
         ]
     )
     func bad(lines: String, problem: String) throws {
-        let error = #expect(throws: ConfigurationProblems.self) { try devices(lines) }
-        #expect(error?.description.contains(problem) == true, "\(error?.description ?? "")")
+        let told = problems(minimal + "devices: { \(lines) }\n")
+        #expect(told.contains { $0.contains(problem) }, "\(told)")
     }
 
     @Test("A reload changes the trusted proxies of both listeners")
@@ -71,9 +64,7 @@ import Testing
         let request = Array((spoken + "connection: close\r\n\r\n").utf8)
         #expect(try trial.devices.exchange(request).status == 200)
         #expect(throws: (any Error).self) { try trial.secure().get("/healthz") }
-        var new = trial.gateway.configuration.withLock { $0 }
-        new.devices.proxies.speaksProxy = false
-        trial.gateway.reload(new)
+        trial.gateway.reload { $0.devices.proxies.speaksProxy = false }
         #expect(try trial.devices.get("/healthz").status == 200)
         #expect(try trial.secure().get("/healthz").status == 200)
         let metrics = trial.gateway.report.metrics

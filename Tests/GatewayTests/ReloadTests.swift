@@ -1,6 +1,7 @@
 import Credentials
 import Crypto
 import Delivery
+import HTTP
 import Net
 import Queue
 import SLS
@@ -33,8 +34,7 @@ import Testing
                 logstore: app-log
                 topic: \(topic)
             \(more)
-            """,
-            ["ALIBABA_CLOUD_ACCESS_KEY_ID": "i", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "s"]
+            """
         )
     }
 
@@ -170,57 +170,37 @@ import Testing
     @Test("A reload changes level, key, token and labels while the gateway runs")
     func reload() throws {
         let journal = Journal(level: .info, format: .json) { _ in }
-        let directory = TemporaryDirectory()
-        let sandbox = try SandboxPartner(.silent)
-        defer { sandbox.stop() }
-        let gateway = try Gateway(
-            try SandboxedGateway.configuration(sandbox, directory),
-            journal: journal
-        )
-        defer { gateway.stop(within: .zero) }
+        let trial = try SandboxedGateway(journal: journal)
         let token = String(repeating: "n", count: 32)
-        gateway.reload(
-            try SandboxedGateway.configuration(sandbox, directory) {
-                $0.log.level = .debug
-                $0.admin.token = Secret(token)
-                $0.destinations[0].labels.topic = "renamed"
-                $0.listen = ListenAddress(host: "127.0.0.1", port: 1)
-            }
-        )
+        trial.gateway.reload {
+            $0.log.level = .debug
+            $0.admin.token = Secret(token)
+            $0.destinations[0].labels.topic = "renamed"
+            $0.listen = ListenAddress(host: "127.0.0.1", port: 1)
+        }
         #expect(journal.level == .debug)
-        let admin = TestClient(address: gateway.adminAddress)
-        #expect(try admin.get("/metrics", ["authorization": "Bearer \(token)"]).status == 200)
-        #expect(
-            try admin.get("/metrics", ["authorization": "Bearer \(SandboxedGateway.token)"]).status
-                == 401
-        )
-        let devices = TestClient(address: gateway.deviceAddress)
-        #expect(try devices.post("/logs/hello", #"{"a":1}"#.utf8).status == 200)
-        #expect(eventually { gateway.report.queue.ledger.delivered == 1 })
-        let arrived = try TestClient(address: sandbox.address).get("/logs?logstore=hello").text
+        let metrics = try trial.admin.get("/metrics", ["authorization": "Bearer \(token)"])
+        #expect(metrics.status == 200)
+        #expect(try trial.admin("/metrics").status == 401)
+        #expect(try trial.devices.post("/logs/hello", #"{"a":1}"#.utf8).status == 200)
+        #expect(trial.delivered(1))
+        let arrived = try trial.arrived(in: "hello")
         #expect(arrived.contains(#""__topic__":"renamed""#), "\(arrived)")
     }
 
     @Test("A reload applies a destination's new endpoint, bound and rule at once")
     func destinations() throws {
-        let directory = TemporaryDirectory()
-        let sandbox = try SandboxPartner(.silent)
-        defer { sandbox.stop() }
         let nowhere = try Endpoint(parsing: "http://localhost:1")
-        let gateway = try Gateway(
-            try SandboxedGateway.configuration(sandbox, directory) {
-                $0.destinations[0].endpoints = [nowhere]
-                $0.destinations[0].backlog.bytesMax = 4096
-            },
-            journal: .silent
-        )
-        defer { gateway.stop(within: .zero) }
-        let devices = TestClient(address: gateway.deviceAddress)
+        let trial = try SandboxedGateway {
+            $0.destinations[0].endpoints = [nowhere]
+            $0.destinations[0].backlog.bytesMax = 4096
+        }
+        let (gateway, sandbox, devices) = (trial.gateway, trial.sandbox, trial.devices)
         let body = Array(#"{"a":"\#(hex(randomBytes(512)))"}"#.utf8)
         #expect(eventually { (try? devices.post("/logs/hello", body).status) == 503 })
         let accepted = gateway.report.queue.ledger.accepted
         gateway.reload(
-            try SandboxedGateway.configuration(sandbox, directory) {
+            try SandboxedGateway.configuration(sandbox, trial.directory) {
                 $0.destinations[0].transfer.compression = .zstd
                 $0.destinations[0].intake.oversize = .deadLetter
             }
@@ -235,21 +215,13 @@ import Testing
 
     @Test("The queue's own bounds change at once")
     func queueBounds() throws {
-        let directory = TemporaryDirectory()
-        let sandbox = try SandboxPartner(.silent)
-        defer { sandbox.stop() }
-        let gateway = try Gateway(
-            try SandboxedGateway.configuration(sandbox, directory),
-            journal: .silent
-        )
-        defer { gateway.stop(within: .zero) }
-        gateway.reload(
-            try SandboxedGateway.configuration(sandbox, directory) {
-                $0.queue.bytesMax = 1 << 20
-                $0.queue.ageMax = .seconds(60)
-                $0.queue.deadLetterAgeMax = .seconds(60)
-            }
-        )
+        let trial = try SandboxedGateway()
+        let gateway = trial.gateway
+        gateway.reload {
+            $0.queue.bytesMax = 1 << 20
+            $0.queue.ageMax = .seconds(60)
+            $0.queue.deadLetterAgeMax = .seconds(60)
+        }
         #expect(eventually { gateway.report.queue.bytesMax == 1 << 20 })
         #expect(gateway.configuration.withLock(\.queue.ageMax) == .seconds(60))
     }
@@ -279,7 +251,7 @@ import Testing
         }
         let gateway = try Gateway(try configuration("typo"), journal: .silent)
         defer { gateway.stop(within: .zero) }
-        let devices = TestClient(address: gateway.deviceAddress)
+        let devices = gateway.deviceClient
         for number in 0..<3 {
             #expect(try devices.post("/logs/hello", #"{"a":\#(number)}"#.utf8).status == 200)
             #expect(eventually { gateway.report.destinations[0].delivery.failuresInARow > 0 })
@@ -293,30 +265,96 @@ import Testing
 
     @Test("A reload that delivery cannot apply is refused as a whole")
     func refused() throws {
-        let directory = TemporaryDirectory()
-        let sandbox = try SandboxPartner(.silent)
-        defer { sandbox.stop() }
-        let lines = Locked<[String]>([])
-        let journal = Journal(level: .info, format: .json) { line in
-            let text = String(decoding: line, as: UTF8.self)
-            lines.withLock { $0.append(text) }
+        let recorder = JournalRecorder(level: .info)
+        let trial = try SandboxedGateway(journal: recorder.journal)
+        trial.gateway.reload {
+            $0.log.level = .debug
+            $0.destinations[0].labels.topic = "renamed"
+            $0.destinations[0].signature = .v4
+            $0.destinations[0].region = nil
         }
-        let gateway = try Gateway(
-            try SandboxedGateway.configuration(sandbox, directory),
-            journal: journal
-        )
-        defer { gateway.stop(within: .zero) }
-        gateway.reload(
-            try SandboxedGateway.configuration(sandbox, directory) {
-                $0.log.level = .debug
-                $0.destinations[0].labels.topic = "renamed"
-                $0.destinations[0].signature = .v4
-                $0.destinations[0].region = nil
-            }
-        )
-        journal.flush()
-        #expect(lines.withLock { $0.contains { $0.contains("region") } })
-        #expect(journal.level == .info)
-        #expect(gateway.configuration.withLock(\.destinations)[0].labels.topic == "")
+        #expect(recorder.text.contains("region"))
+        #expect(recorder.journal.level == .info)
+        #expect(trial.gateway.configuration.withLock(\.destinations)[0].labels.topic == "")
+    }
+}
+
+/// Reloads that change what devices may send.
+@Suite(.timeLimit(.minutes(1))) struct DeviceReloadTests {
+    private static let body = Array(#"{"a":1}"#.utf8)
+
+    @Test("A reload of devices.accept applies to the next request; metrics keep what was counted")
+    func dialects() throws {
+        let trial = try SandboxedGateway()
+        let event = Array(#"{"event":1}"#.utf8)
+        func status() throws -> Int {
+            try trial.devices.post("/services/collector", event).status
+        }
+        func routes() throws -> Set<String> {
+            let lines = try trial.admin("/metrics").text.split(separator: "\n")
+            let parts = lines.flatMap { $0.matches(of: /route="([a-z]+)"/) }
+            return Set(parts.map { String($0.output.1) })
+        }
+        #expect(try routes().isSuperset(of: ["splunk", "loki", "elastic", "otlp", "logs"]))
+        #expect(try status() == 200)
+        trial.gateway.reload { $0.devices.accepted = [.json, .otlp] }
+        #expect(try status() == 404)
+        let left = try routes()
+        #expect(left.isSuperset(of: ["logs", "otlp", "splunk", "healthz", "other"]))
+        #expect(left.isDisjoint(with: ["loki", "elastic", "track", "putlogs", "servertime"]))
+        #expect(trial.delivered(1))
+        trial.gateway.reload { $0.devices.accepted = .all }
+        #expect(try status() == 200)
+    }
+
+    @Test("A reload replaces the list of origins for the next request")
+    func origins() throws {
+        let trial = try SandboxedGateway {
+            $0.devices.cors.origins = OriginList(["https://app.example.com"])
+        }
+        func status(_ origin: String) throws -> Int {
+            try trial.devices.post("/logs/hello", Self.body, ["origin": origin]).status
+        }
+        #expect(try status("https://app.example.com") == 200)
+        #expect(try status("https://web.example.com") == 403)
+        trial.gateway.reload { $0.devices.cors.origins = OriginList(["https://web.example.com"]) }
+        #expect(try status("https://app.example.com") == 403)
+        #expect(try status("https://web.example.com") == 200)
+    }
+
+    @Test("A reload replaces the keys; metrics and pages show their names, never a key")
+    func keys() throws {
+        let (phoneKey, webKey) = ("phone-0123456789abcdef+/=", "web-0123456789abcdef0123")
+        let trial = try SandboxedGateway {
+            $0.devices.keys = [DeviceKey(name: "phone", secret: Secret(phoneKey))]
+        }
+        let phone = ["x-sluice-key": phoneKey] as KeyValuePairs
+        #expect(try trial.devices.post("/logs/hello", Self.body).status == 401)
+        #expect(try trial.devices.post("/logs/hello", Self.body, phone).status == 200)
+        let metrics = trial.gateway.report.metrics
+        #expect(metrics.contains("sluice_device_key_requests_total{key=\"phone\"} 1\n"))
+        trial.gateway.reload { $0.devices.keys = [DeviceKey(name: "web", secret: Secret(webKey))] }
+        #expect(try trial.devices.post("/logs/hello", Self.body, phone).status == 401)
+        let web = ["x-sluice-key": webKey] as KeyValuePairs
+        #expect(try trial.devices.post("/logs/hello", Self.body, web).status == 200)
+        for path in ["/metrics", "/status", "/v1/status", "/v1/destinations"] {
+            let text = try trial.admin(path).text
+            #expect(!text.contains(phoneKey) && !text.contains(webKey), "\(path)")
+        }
+        let settings = trial.gateway.configuration.withLock(\.devices)
+        #expect(!String(reflecting: settings).contains(webKey))
+    }
+
+    @Test("A reload changes the limit of an address, and metrics show it")
+    func addressLimits() throws {
+        let trial = try SandboxedGateway { $0.devices.perAddress.rate = Allowance(1, per: .hour) }
+        #expect(try trial.devices.post("/logs/hello", Self.body).status == 200)
+        #expect(try trial.devices.post("/logs/hello", Self.body).status == 429)
+        let metrics = trial.gateway.report.metrics
+        #expect(metrics.contains("sluice_device_address_refused_total{reason=\"rate\"} 1\n"))
+        #expect(metrics.contains("sluice_device_addresses 1\n"))
+        #expect(metrics.contains("sluice_device_addresses_max 65536\n"))
+        trial.gateway.reload { $0.devices.perAddress.rate = nil }
+        #expect(try trial.devices.post("/logs/hello", Self.body).status == 200)
     }
 }

@@ -58,15 +58,7 @@ import Testing
         let body =
             method == "PUT"
             ? #"{"AccessKeyId":"new-caller","AccessKeySecret":"canary-new"}"# : ""
-        return try TestClient(address: gateway.adminAddress).send(
-            method,
-            path,
-            Array(body.utf8),
-            [
-                "authorization": "Bearer \(SandboxedGateway.token)",
-                "content-type": "application/json",
-            ]
-        )
+        return try gateway.ask(method, path, body)
     }
 
     private static func isNew(_ request: RecordingServer.Request) -> Bool {

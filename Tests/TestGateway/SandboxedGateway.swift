@@ -15,10 +15,11 @@ package final class SandboxedGateway: Sendable {
     package let gateway: Gateway
 
     package init(
+        journal: Journal = .silent,
         _ change: @escaping @Sendable (inout GatewayConfiguration) -> Void = { _ in }
     ) throws {
         sandbox = try SandboxPartner(.silent)
-        gateway = try Self.gateway(sandbox, directory, change)
+        gateway = try Self.gateway(sandbox, directory, journal: journal, change)
     }
 
     /// A gateway whose reloads read the configuration again and change it in the same way.
@@ -69,8 +70,13 @@ package final class SandboxedGateway: Sendable {
         sandbox.stop()
     }
 
-    package var devices: TestClient { TestClient(address: gateway.deviceAddress) }
-    package var admin: TestClient { TestClient(address: gateway.adminAddress) }
+    package var devices: TestClient { gateway.deviceClient }
+    package var admin: TestClient { gateway.adminClient }
+
+    /// The logs that arrived in a logstore.
+    package func arrived(in logstore: String) throws -> String {
+        try sandbox.client.get("/logs?logstore=\(logstore)").text
+    }
 
     package func admin(_ path: String) throws -> TestAnswer { try admin.ask("GET", path) }
 
@@ -118,5 +124,66 @@ extension Gateway {
         let queue = try QueueOpening(configuration, journal).open { _ in false }
         guard let queue else { throw StartProblem("the queue cannot be opened yet") }
         try self.init(configuration, on: queue, journal: journal, reading: reading)
+    }
+}
+
+extension SandboxPartner {
+    package var client: TestClient { TestClient(address: address) }
+
+    /// Has each write answered in this way.
+    package func fail(_ fault: String = #"{"status":503,"code":"ServerBusy"}"#) throws {
+        let status = try client.post("/faults", fault.utf8).status
+        precondition(status < 300, "the sandbox takes no such fault")
+    }
+
+    package func recover() throws {
+        let status = try client.send("DELETE", "/faults").status
+        precondition(status < 300, "the sandbox keeps its faults")
+    }
+}
+
+extension TemporaryDirectory {
+    /// A gateway's file, with what each needs here and so much more.
+    package func gatewayFile(_ more: String) -> String {
+        file(
+            "sluice.yaml",
+            """
+            listen: 127.0.0.1:0
+            data_dir: \(path)/data
+            admin: {listen: "127.0.0.1:0", token: "\(SandboxedGateway.token)"}
+            \(more)
+            """
+        )
+    }
+}
+
+extension Gateway {
+    package var deviceClient: TestClient { TestClient(address: deviceAddress) }
+    package var adminClient: TestClient { TestClient(address: adminAddress) }
+
+    /// Asks the admin listener with the token.
+    package func ask(
+        _ method: String,
+        _ path: String,
+        _ body: String = ""
+    ) throws -> TestAnswer {
+        try adminClient.send(
+            method,
+            path,
+            Array(body.utf8),
+            [
+                "authorization": "Bearer \(SandboxedGateway.token)",
+                "content-type": "application/json",
+            ]
+        )
+    }
+
+    package func ask(_ path: String) throws -> TestAnswer { try ask("GET", path) }
+
+    /// Applies the present configuration with a change.
+    package func reload(changing change: (inout GatewayConfiguration) throws -> Void) rethrows {
+        var new = configuration.withLock { $0 }
+        try change(&new)
+        reload(new)
     }
 }

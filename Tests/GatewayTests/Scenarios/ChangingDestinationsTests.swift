@@ -27,12 +27,8 @@ import Testing
 
     private func describe(_ destinations: [(String, String)], _ more: String = "") {
         let entries = destinations.map { "  \($0): \($1)\n" }.joined()
-        _ = directory.file(
-            "sluice.yaml",
+        _ = directory.gatewayFile(
             """
-            listen: 127.0.0.1:0
-            data_dir: \(directory.path)/data
-            admin: {listen: "127.0.0.1:0", token: "\(SandboxedGateway.token)"}
             credentials: { default: { from: static, access_key_id: i, access_key_secret: s } }
             \(more)
             destinations:
@@ -61,17 +57,12 @@ import Testing
         gateway.configurationReload.closeEmptied(after: .zero)
     }
 
-    private func ask(_ gateway: Gateway, _ path: String) throws -> TestAnswer {
-        try TestClient(address: gateway.adminAddress)
-            .get(path, ["authorization": "Bearer \(SandboxedGateway.token)"])
-    }
-
     private func post(
         _ gateway: Gateway,
         _ tag: String = "pv.home",
         project: String? = nil
     ) throws -> Int {
-        try TestClient(address: gateway.deviceAddress)
+        try gateway.deviceClient
             .post("/logs/\(tag)", #"{"a":"1"}"#.utf8, project.map { ["x-log-project": $0] } ?? [:])
             .status
     }
@@ -103,8 +94,8 @@ import Testing
         #expect(try post(gateway) == 200)
         #expect(eventually { lines("new") == 1 && lines("out") == 1 })
         #expect(eventually { gateway.report.queue.ledger.delivered == 2 })
-        #expect(try ask(gateway, "/admin/destinations/new").text.contains(#""configured":true"#))
-        let metrics = try ask(gateway, "/metrics").text
+        #expect(try gateway.ask("/admin/destinations/new").text.contains(#""configured":true"#))
+        let metrics = try gateway.ask("/metrics").text
         #expect(metrics.contains(#"sluice_delivery_state{destination="new",state="fine"} 1"#))
         #expect(metrics.contains(#"sluice_destination_leaving{destination="new"} 0"#))
         #expect(recorder.text.contains("destinations.new (new)"))
@@ -148,15 +139,12 @@ import Testing
         #expect(gateway.report.destinations.map(\.isRemoved) == [false, true])
         #expect(gateway.report.reasonsAgainstTraffic.isEmpty)
         #expect(eventually { !isOpen("old") })
-        let metrics = try ask(gateway, "/metrics").text
+        let metrics = try gateway.ask("/metrics").text
         #expect(metrics.contains(#"sluice_destination_leaving{destination="lost"} 1"#))
         #expect(!metrics.contains(#"sluice_delivery_state{destination="old""#))
         #expect(metrics.contains(#"sluice_logs_delivered_total{destination="old"} 1"#))
-        #expect(try ask(gateway, "/admin/destinations/old").status == 404)
-        let answer = try TestClient(address: gateway.adminAddress).get(
-            "/admin/status",
-            ["authorization": "Bearer \(SandboxedGateway.token)"]
-        ).body
+        #expect(try gateway.ask("/admin/destinations/old").status == 404)
+        let answer = try gateway.ask("/admin/status").body
         let text = View.status.text(of: answer)
         #expect(text.contains(", leaving"), "\(text)")
         #expect(gateway.report.queue.ledger.isClosed && gateway.report.queue.intake.isClosed)
@@ -201,13 +189,9 @@ import Testing
         close(gateway)
         #expect(eventually { gateway.forwarder.status.count == 1 })
         #expect(gateway.report.strangers["old"]?.dead == 1)
-        let letters = try ask(gateway, "/admin/dead-letters?destination=old").text
+        let letters = try gateway.ask("/admin/dead-letters?destination=old").text
         #expect(letters.contains("Unrouted"), "\(letters)")
-        let purged = try TestClient(address: gateway.adminAddress).post(
-            "/admin/dead-letters/purge?destination=old",
-            "".utf8,
-            ["authorization": "Bearer \(SandboxedGateway.token)"]
-        )
+        let purged = try gateway.ask("POST", "/admin/dead-letters/purge?destination=old")
         #expect(purged.status == 200, "\(purged.text)")
         #expect(eventually { gateway.report.strangers["old"]?.dead == 0 })
         #expect(gateway.report.queue.ledger.isClosed)
@@ -289,7 +273,7 @@ import Testing
         let refused = Locked<[Int]>([])
         let senders = try (0..<3).map { number in
             try Worker("sender-\(number)") {
-                let client = TestClient(address: gateway.deviceAddress)
+                let client = gateway.deviceClient
                 while !isOver.withLock({ $0 }) {
                     let status = try? client.post("/logs/pv.home", #"{"a":"1"}"#.utf8).status
                     if status == 200 {

@@ -56,32 +56,15 @@ import Testing
         }
     }
 
-    private func ask(
-        _ gateway: Gateway,
-        _ method: String,
-        _ path: String,
-        _ body: String = ""
-    ) throws -> TestAnswer {
-        try TestClient(address: gateway.adminAddress).send(
-            method,
-            path,
-            Array(body.utf8),
-            [
-                "authorization": "Bearer \(SandboxedGateway.token)",
-                "content-type": "application/json",
-            ]
-        )
-    }
-
     private func rotate(_ gateway: Gateway, _ name: String) throws -> TestAnswer {
         let body = #"{"AccessKeyId":"\#(name)keyid","AccessKeySecret":"\#(name)-secret"}"#
-        return try ask(gateway, "PUT", "/admin/credentials/default", body)
+        return try gateway.ask("PUT", "/admin/credentials/default", body)
     }
 
     private func post(_ gateway: Gateway) throws -> Int {
         let noise = (0..<4096).map { _ in String(UInt64.random(in: 0 ... .max), radix: 36) }
         let body = #"{"noise":"\#(noise.joined())"}"#
-        return try TestClient(address: gateway.deviceAddress).post("/logs/full", body.utf8).status
+        return try gateway.deviceClient.post("/logs/full", body.utf8).status
     }
 
     /// Takes all the space there is.
@@ -112,8 +95,8 @@ import Testing
         let gateway = try gateway()
         let destination = "/admin/destinations/default"
         let pause = destination + "/pause"
-        #expect(try ask(gateway, "POST", pause).status == 200)
-        #expect(try ask(gateway, "POST", destination + "/resume").status == 200)
+        #expect(try gateway.ask("POST", pause).status == 200)
+        #expect(try gateway.ask("POST", destination + "/resume").status == 200)
         let ballast = fill()
         var posted = 200
         for _ in 0..<1000 where posted == 200 { posted = try post(gateway) }
@@ -123,33 +106,33 @@ import Testing
             "/healthz", "/metrics", "/admin/status", "/admin/queue", "/admin/ledger",
             "/admin/routes", "/admin/credentials", "/admin/destinations", "/admin/openapi.json",
         ] {
-            #expect(try ask(gateway, "GET", path).status == 200, "\(path)")
+            #expect(try gateway.ask("GET", path).status == 200, "\(path)")
         }
-        #expect(try ask(gateway, "POST", "/admin/routes/test", #"{"tag":"a"}"#).status == 200)
-        let readiness = try ask(gateway, "GET", "/readyz")
+        #expect(try gateway.ask("POST", "/admin/routes/test", #"{"tag":"a"}"#).status == 200)
+        let readiness = try gateway.ask("GET", "/readyz")
         #expect(readiness.status == 503 && readiness.text.contains("disk is full"))
 
         // The queue keeps some room to itself, in which what operators decide is stored for a
         // while.
         let resume = destination + "/resume"
-        #expect(try ask(gateway, "POST", pause).status == 200)
+        #expect(try gateway.ask("POST", pause).status == 200)
         #expect(gateway.decided.withLock { $0.held } == ["default"])
-        #expect(try ask(gateway, "POST", resume).status == 200)
+        #expect(try gateway.ask("POST", resume).status == 200)
         let stored = try rotate(gateway, "second")
         #expect(stored.status == 200 && stored.text.contains(#""stored":true"#), "\(stored.text)")
 
         // Until that is gone too.
         let tags = (0..<30).map { #""tag\#($0)":"\#(String(repeating: "x", count: 1000))""# }
         let patch = #"{"tags":{\#(tags.joined(separator: ","))}}"#
-        var patched = try ask(gateway, "PATCH", destination, patch)
+        var patched = try gateway.ask("PATCH", destination, patch)
         for round in 0..<2000 where patched.status == 200 {
-            patched = try ask(gateway, "PATCH", destination, #"{"topic":"\#(round)"}"#)
+            patched = try gateway.ask("PATCH", destination, #"{"topic":"\#(round)"}"#)
         }
         #expect(patched.status == 503, "\(patched.text)")
         #expect(patched.text.contains("the change cannot be stored and was not made"))
 
         // A pause that would not outlive a restart is none.
-        let paused = try ask(gateway, "POST", pause)
+        let paused = try gateway.ask("POST", pause)
         #expect(paused.status == 503 && paused.text.contains("was not made"), "\(paused.text)")
         #expect(gateway.decided.withLock { $0.held.isEmpty })
         // A rotation is urgent: it is used, and the answer says for how long.
@@ -161,13 +144,13 @@ import Testing
         )
         #expect(gateway.keeper.credential(named: "default") == Self.third)
         // Taking it back would not last.
-        #expect(try ask(gateway, "DELETE", "/admin/credentials/default").status == 503)
+        #expect(try gateway.ask("DELETE", "/admin/credentials/default").status == 503)
         #expect(gateway.keeper.credential(named: "default") == Self.third)
-        #expect(try ask(gateway, "GET", "/admin/status").status == 200)
+        #expect(try gateway.ask("GET", "/admin/status").status == 200)
 
         unlink(ballast)
         #expect(eventually { (try? post(gateway)) == 200 })
-        #expect(try ask(gateway, "POST", pause).status == 200)
+        #expect(try gateway.ask("POST", pause).status == 200)
         gateway.stop(within: .zero)
 
         let again = try self.gateway()

@@ -18,10 +18,9 @@ import Testing
 /// A gateway with a webhook, and a credential that comes to its end.
 @Suite(.timeLimit(.minutes(1))) struct GatewayWebhookTests {
     private let key = Credential(accessKeyID: "key-id", secret: Secret("canary-key"))
-    private let directory = TemporaryDirectory()
 
-    private func gateway(_ partner: SandboxPartner, _ settings: WebhookSettings) throws -> Gateway {
-        try SandboxedGateway.gateway(partner, directory) {
+    private func trial(_ settings: WebhookSettings) throws -> SandboxedGateway {
+        try SandboxedGateway {
             $0.credentials["pushed"] = .admin
             $0.webhook = settings
         }
@@ -50,19 +49,12 @@ import Testing
         _ = gateway.workers.proofs.post {}
     }
 
-    private func admin(_ gateway: Gateway, _ path: String) throws -> String {
-        try TestClient(address: gateway.adminAddress)
-            .get(path, ["authorization": "Bearer \(SandboxedGateway.token)"]).text
-    }
-
     @Test("The webhook reports a credential before its expiry and again after its recovery")
     func events() throws {
-        let partner = try SandboxPartner(.silent)
-        defer { partner.stop() }
         let receiver = try RecordingServer { _, _ in Response(status: 200) }
         defer { receiver.stop() }
-        let gateway = try gateway(partner, settings(receiver))
-        defer { gateway.stop(within: .zero) }
+        let trial = try trial(settings(receiver))
+        let gateway = trial.gateway
         func told() -> [String] {
             receiver.requests.map { request in
                 String(request.text.firstMatch(of: /"event":"credential\.(\w+)"/)?.1 ?? "?")
@@ -79,61 +71,47 @@ import Testing
         _ = gateway.workers.proofs.post {}
         #expect(eventually { told() == ["expiring", "recovered", "refused"] })
 
-        let status = try admin(gateway, "/admin/status")
+        let status = try gateway.ask("/admin/status").text
         #expect(eventually { gateway.report.webhook.sent == 3 })
         #expect(status.contains(#""webhook":{"place":"\#(receiver.url)""#), "\(status)")
-        let metrics = try admin(gateway, "/metrics")
+        let metrics = try gateway.ask("/metrics").text
         #expect(metrics.contains(#"sluice_webhook_events_total{result="sent"} 3"#))
         for text in [status, metrics] { #expect(!text.contains("canary")) }
     }
 
     @Test("A hanging receiver delays no rotation, no delivery and no stop")
     func hanging() throws {
-        let partner = try SandboxPartner(.silent)
-        defer { partner.stop() }
         let receiver = try RecordingServer { _, _ in nil }
         defer { receiver.stop() }
-        let gateway = try gateway(partner, settings(receiver))
+        let trial = try trial(settings(receiver))
+        let gateway = trial.gateway
         try push(gateway, age: .seconds(3000), left: .seconds(600))
         #expect(eventually { receiver.requests.count == 1 })
         let start = Moment.now
-        let answer = try TestClient(address: gateway.adminAddress).send(
+        let answer = try gateway.ask(
             "PUT",
             "/admin/credentials/pushed",
-            Array(#"{"AccessKeyId":"other","AccessKeySecret":"canary-other"}"#.utf8),
-            [
-                "authorization": "Bearer \(SandboxedGateway.token)",
-                "content-type": "application/json",
-            ]
+            #"{"AccessKeyId":"other","AccessKeySecret":"canary-other"}"#
         )
         #expect(answer.status == 200)
-        #expect(
-            try TestClient(address: gateway.deviceAddress).post("/logs/hello", #"{"a":1}"#.utf8)
-                .status
-                == 200
-        )
-        #expect(eventually { gateway.report.queue.ledger.delivered == 1 })
+        #expect(try trial.devices.post("/logs/hello", #"{"a":1}"#.utf8).status == 200)
+        #expect(trial.delivered(1))
         gateway.stop(within: .zero)
         #expect(Moment.now - start < .seconds(9).calibrated(), "an attempt would take ten")
     }
 
     @Test("A reload changes or removes the webhook's address")
     func reload() throws {
-        let partner = try SandboxPartner(.silent)
-        defer { partner.stop() }
         let receiver = try RecordingServer { _, _ in Response(status: 200) }
         defer { receiver.stop() }
-        let gateway = try gateway(partner, WebhookSettings())
-        defer { gateway.stop(within: .zero) }
-        #expect(try !admin(gateway, "/admin/status").contains("webhook"))
-        var new = gateway.configuration.withLock { $0 }
-        new.webhook = try settings(receiver)
-        gateway.reload(new)
+        let trial = try trial(WebhookSettings())
+        let gateway = trial.gateway
+        #expect(try !gateway.ask("/admin/status").text.contains("webhook"))
+        try gateway.reload { $0.webhook = try settings(receiver) }
         #expect(gateway.report.webhook.place == receiver.url)
         try push(gateway, age: .seconds(3000), left: .seconds(600))
         #expect(eventually { receiver.requests.count == 1 })
-        new.webhook = WebhookSettings()
-        gateway.reload(new)
+        gateway.reload { $0.webhook = WebhookSettings() }
         #expect(gateway.report.webhook.place == nil)
     }
 }

@@ -20,19 +20,8 @@ import Testing
     private let files = TestCertificates.shared
 
     private func gateway(_ text: String) throws -> Gateway {
-        let file = directory.file(
-            "sluice.yaml",
-            """
-            listen: 127.0.0.1:0
-            data_dir: \(directory.path)/data
-            admin: {listen: "127.0.0.1:0", token: "\(SandboxedGateway.token)"}
-            \(text)
-            """
-        )
-        return try Gateway(
-            try .read(.init(file: file, environment: [:])),
-            journal: journal.journal
-        )
+        let inputs = ConfigurationInputs(file: directory.gatewayFile(text), environment: [:])
+        return try Gateway(try .read(inputs), journal: journal.journal)
     }
 
     /// Servers with several certificates choose by the name that a client sends.
@@ -58,8 +47,7 @@ import Testing
     }
 
     private func post(_ gateway: Gateway) throws {
-        let devices = TestClient(address: gateway.deviceAddress)
-        #expect(try devices.post("/logs/app", #"{"a":"1"}"#.utf8).status == 200)
+        #expect(try gateway.deviceClient.post("/logs/app", #"{"a":"1"}"#.utf8).status == 200)
     }
 
     private func delivery(_ gateway: Gateway) -> (address: String, resolver: String?)? {
@@ -211,13 +199,10 @@ import Testing
         defer { gateway.stop(within: .zero) }
         try post(gateway)
         #expect(eventually { gateway.report.destinations[0].delivery.lastFailure != nil })
-        var new = gateway.configuration.withLock { $0 }
-        new.names.resolvers["lab"] = try Self.lab("127.0.0.1")
-        gateway.reload(new)
+        try gateway.reload { $0.names.resolvers["lab"] = try Self.lab("127.0.0.1") }
         #expect(eventually { gateway.report.queue.ledger.delivered == 1 })
         #expect(journal.text.contains("resolvers"))
-        new.destinations[0].transfer.transport.resolvers = []
-        gateway.reload(new)
+        gateway.reload { $0.destinations[0].transfer.transport.resolvers = [] }
         #expect(eventually { gateway.report.names.hosts.isEmpty })
     }
 

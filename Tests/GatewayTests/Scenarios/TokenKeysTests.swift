@@ -66,9 +66,7 @@ import Tokens
         #expect(page.contains(#"sluice_device_token_keys_age_seconds{source="login"} "#))
         // A reload keeps the keys: no request waits for the issuer again.
         isAway.withLock { $0 = true }
-        var changed = trial.gateway.configuration.withLock { $0 }
-        changed.devices.tokens?.senders = [SenderRules()]
-        trial.gateway.reload(changed)
+        trial.gateway.reload { $0.devices.tokens?.senders = [SenderRules()] }
         #expect(try post(token).status == 200)
         #expect(server.requests.allSatisfy { $0.path == "/jwks.json" && $0.method == .get })
     }

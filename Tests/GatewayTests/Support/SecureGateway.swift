@@ -16,7 +16,7 @@ final class SecureGateway {
     static let made = TestCertificates.shared
 
     let directory = TemporaryDirectory()
-    let said = Locked<[String]>([])
+    private let recorder = JournalRecorder(level: .info)
     private let sandbox: SandboxPartner
     let gateway: Gateway
 
@@ -32,11 +32,7 @@ final class SecureGateway {
             keyFile: directory.path + "/current/tls.key"
         )
         Self.install(name, in: directory)
-        let said = said
-        let journal = Journal(level: .info, format: .json) { line in
-            said.withLock { $0.append(String(decoding: line, as: UTF8.self)) }
-        }
-        gateway = try SandboxedGateway.gateway(sandbox, directory, journal: journal) {
+        gateway = try SandboxedGateway.gateway(sandbox, directory, journal: recorder.journal) {
             $0.admin.tls = TLSSettings(certificates: [files], clientCertificates: clients)
             change(&$0)
         }
@@ -83,5 +79,5 @@ final class SecureGateway {
         rename(next + ".link", directory.path + "/current")
     }
 
-    func saying(_ part: String) -> [String] { said.withLock { $0 }.filter { $0.contains(part) } }
+    func saying(_ part: String) -> [String] { recorder.lines(containing: part) }
 }

@@ -1,4 +1,5 @@
 import Configuration
+import Glibc
 import HTTP
 import Queue
 import System
@@ -10,6 +11,98 @@ import Testing
 @testable import Gateway
 @testable import Operations
 
+/// A gateway whose logs go to a file.
+@Suite(.timeLimit(.minutes(1))) struct FileDestinationTests {
+    private let directory = TemporaryDirectory()
+    private var folder: String { "\(directory.path)/logs" }
+
+    private func configuration(_ more: String = "") throws -> GatewayConfiguration {
+        let file = directory.gatewayFile(
+            """
+            destinations:
+              out:
+                kind: file
+                path: \(folder)/a.ndjson
+                packet: {age: 10ms}
+                retry: {first: 10ms, most: 1s}
+                \(more)
+            """
+        )
+        return try .read(.init(file: file, environment: [:]))
+    }
+
+    private func gateway() throws -> Gateway {
+        try Gateway(try configuration(), journal: .silent)
+    }
+
+    private func lines(_ name: String) -> [String] {
+        readFile("\(folder)/\(name)").split(separator: 10).map {
+            String(decoding: $0, as: UTF8.self)
+        }
+    }
+
+    @Test("Logs of any time and size go to a file as they are")
+    func keeps() throws {
+        mkdir(folder, 0o755)
+        let gateway = try gateway()
+        defer { gateway.stop(within: .zero) }
+        let devices = gateway.deviceClient
+        let (long, name) = (
+            String(repeating: "v", count: 1 << 20 + 9), String(repeating: "n", count: 200)
+        )
+        let log = "{\"__time__\":1000000000,\"\(name)\":\"\(long)\"}"
+        #expect(try devices.post("/logs/app", log.utf8).status == 200)
+        #expect(eventually { lines("a.ndjson").count == 1 })
+        let line = try #require(lines("a.ndjson").first)
+        #expect(line.contains("\"date\":\"2001-09-09T01:46:40"))
+        #expect(line.contains("\"\(name)\":\"\(long)\""))
+        #expect(!line.contains("__original_time__") && !line.contains("__truncated__"))
+        #expect(gateway.report.queue.ledger.dead == 0)
+    }
+
+    @Test("A file that cannot be written shows why, and takes the logs once it can")
+    func paused() throws {
+        let gateway = try gateway()
+        defer { gateway.stop(within: .zero) }
+        let devices = gateway.deviceClient
+        #expect(try devices.post("/logs/pv.home", #"{"a":"1"}"#.utf8).status == 200)
+        #expect(
+            eventually { (try? gateway.ask("/admin/status"))?.text.contains("ENOENT") ?? false }
+        )
+        let metrics = try gateway.ask("/metrics").text
+        #expect(metrics.contains(#"destination="out",kind="write""#))
+        _ = try gateway.ask("POST", "/admin/destinations/out/pause")
+        mkdir(folder, 0o755)
+        #expect(gateway.report.queue.ledger.delivered == 0)
+        _ = try gateway.ask("POST", "/admin/destinations/out/resume")
+        #expect(eventually { gateway.report.queue.ledger.delivered == 1 })
+        let written = lines("a.ndjson")
+        #expect(written.count == 1)
+        #expect(written[0].contains(#""tag":"pv.home","a":"1"}"#))
+    }
+
+    @Test("A reload opens the file again, with the settings that it then has")
+    func reload() throws {
+        mkdir(folder, 0o755)
+        let gateway = try gateway()
+        defer { gateway.stop(within: .zero) }
+        let devices = gateway.deviceClient
+        #expect(try devices.post("/logs/t", #"{"a":"1"}"#.utf8).status == 200)
+        #expect(eventually { gateway.report.queue.ledger.delivered == 1 })
+        rename("\(folder)/a.ndjson", "\(folder)/a.ndjson.1")
+        #expect(try devices.post("/logs/t", #"{"a":"2"}"#.utf8).status == 200)
+        #expect(eventually { gateway.report.queue.ledger.delivered == 2 })
+        #expect(lines("a.ndjson").count == 1 && lines("a.ndjson.1").count == 1)
+        gateway.reload(try configuration("shape: nested"))
+        #expect(
+            eventually {
+                _ = try? devices.post("/logs/t", #"{"a":"3"}"#.utf8)
+                return lines("a.ndjson").contains { $0.contains(#""fields":{"a":"3"}"#) }
+            }
+        )
+    }
+}
+
 /// A gateway whose logs go to an HTTP server.
 @Suite(.timeLimit(.minutes(1))) struct HTTPDestinationTests {
     /// The settings of a file, with the only destination of kind http.
@@ -20,13 +113,9 @@ import Testing
         archive: Bool = false,
         queue: String = "4GiB"
     ) throws -> Gateway {
-        let file = directory.file(
-            "sluice.yaml",
+        let file = directory.gatewayFile(
             """
-            listen: 127.0.0.1:0
-            data_dir: \(directory.path)/data
             queue: {max_bytes: \(queue)}
-            admin: {listen: "127.0.0.1:0", token: "\(SandboxedGateway.token)"}
             destinations:
               out: {kind: http, url: "\(url)", packet: {age: 10ms}, \(more)}
             \(archive ? Self.withArchive(directory) : "")
@@ -48,11 +137,6 @@ import Testing
         "\(directory.path)/archive.ndjson"
     }
 
-    private func admin(_ gateway: Gateway, _ path: String) throws -> TestAnswer {
-        try TestClient(address: gateway.adminAddress)
-            .get(path, ["authorization": "Bearer \(SandboxedGateway.token)"])
-    }
-
     @Test("Logs of any address arrive, and the status tells of them without a secret")
     func arrives() throws {
         let server = try RecordingServer { _, _ in Response(status: 200) }
@@ -64,7 +148,7 @@ import Testing
             "compress: none, body: ndjson, headers: {authorization: \"Bearer canary-token\"}"
         )
         defer { gateway.stop(within: .zero) }
-        let devices = TestClient(address: gateway.deviceAddress)
+        let devices = gateway.deviceClient
         #expect(try devices.post("/logs/pv.home", #"{"a":"1"}"#.utf8).status == 200)
         let track = #"{"__logs__":[{"b":"2"}]}"#
         #expect(try devices.post("/logstores/any-log/track", track.utf8).status == 200)
@@ -75,10 +159,10 @@ import Testing
         #expect(server.requests.allSatisfy { $0.fields["authorization"] == "Bearer canary-token" })
         for path in ["/admin/status", "/admin/destinations", "/admin/destinations/out", "/metrics"]
         {
-            let text = try admin(gateway, path).text
+            let text = try gateway.ask(path).text
             #expect(!text.contains("canary"), "\(path)")
         }
-        let status = try admin(gateway, "/admin/status").text
+        let status = try gateway.ask("/admin/status").text
         #expect(status.contains(#""kind":"http""#))
         #expect(status.contains(#""project":null"#))
     }
@@ -114,7 +198,7 @@ import Testing
         defer { front.stop(within: .zero) }
         for number in 0..<20 {
             let log = #"{"n":"\#(number)"}"#
-            let answer = try TestClient(address: front.deviceAddress).post("/logs/t", log.utf8)
+            let answer = try front.deviceClient.post("/logs/t", log.utf8)
             #expect(answer.status == 200)
         }
         #expect(eventually { front.report.queue.ledger.delivered == 40 })
@@ -146,17 +230,14 @@ import Testing
         defer { gateway.stop(within: .zero) }
         func order(_ what: String) throws {
             let path = "/admin/destinations/out/\(what)"
-            let access = ["authorization": "Bearer \(SandboxedGateway.token)"] as KeyValuePairs
-            let client = TestClient(address: gateway.adminAddress)
-            #expect(try client.post(path, [], access).status == 200)
+            #expect(try gateway.ask("POST", path).status == 200)
         }
         if how == "paused" { try order("pause") }
         var expected: [String] = []
         for number in 0..<50 {
             let logs = (0..<4).map { #"{"n":"\#(number).\#($0)"}"# }
             let body = "[\(logs.joined(separator: ",")),{\"path\":\"/health\"}]"
-            let answer = try TestClient(address: gateway.deviceAddress)
-                .post("/logs/t", body.utf8)
+            let answer = try gateway.deviceClient.post("/logs/t", body.utf8)
             #expect(answer.status == 200)
             expected += (0..<4).map { "\(number).\($0)" }
             // One after the other: what waits for one destination is no reason to wait for the
@@ -206,7 +287,7 @@ import Testing
         let text = (0..<25_000).map { _ in String(random.next() as UInt64, radix: 36) }.joined()
         for number in 1...logs {
             let body = #"{"n":"\#(number)","text":"\#(text)"}"#
-            let answer = try TestClient(address: gateway.deviceAddress).post("/logs/t", body.utf8)
+            let answer = try gateway.deviceClient.post("/logs/t", body.utf8)
             #expect(answer.status == 200)
             #expect(
                 eventually {
@@ -224,7 +305,7 @@ import Testing
         #expect(queue.ledger.isClosed)
         #expect(queue.intake == .init(received: 40, filtered: 0, routed: 40, copies: 80))
         #expect(readFile(Self.archive(directory)).count { $0 == 10 } == logs)
-        let status = try admin(gateway, "/admin/destinations/out").text
+        let status = try gateway.ask("/admin/destinations/out").text
         #expect(status.contains(#""skipped":\#(out.ledger.skipped)"#))
     }
 }
