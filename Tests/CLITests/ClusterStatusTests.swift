@@ -84,3 +84,97 @@ import Testing
         #expect(answer("{}") == "{}" && answer("{}", asJSON: true) == "{}")
     }
 }
+
+@Suite struct DrainProgressTests {
+    private func read(_ text: String) -> DrainProgress? {
+        DrainProgress(Array(text.utf8))
+    }
+
+    @Test("How far it is is read from the numbers, whatever their order and what stands between")
+    func numbers() throws {
+        let usual = try #require(
+            read(#"{"draining":true,"queued":12,"held":5,"dead":1}"# + "\n")
+        )
+        #expect(usual.isDraining && usual.queued == 12 && usual.held == 5 && usual.dead == 1)
+        let other = """
+            {
+              "new": {"queued": 0, "text": "x: 0 queued"},
+              "dead" : 1,
+              "queued"
+                : 12 ,
+              "held": 5, "draining": true
+            }
+            """
+        #expect(read(other) == usual)
+        // It was taken for the end once.
+        #expect(read(#"{"held": 0, "queued":0,"draining":true}"#)?.queued == 0)
+        #expect(read(#"{"other":{"queued":0,"x":1},"queued":7,"draining":true}"#)?.queued == 7)
+    }
+
+    @Test("Nothing queued is no end while requests are being stored")
+    func arriving() throws {
+        let busy = try #require(read(#"{"draining":true,"queued":0,"arriving":2}"#))
+        #expect(!busy.isDone)
+        #expect(busy.line(since: busy) == "draining: 0 queued, 2 requests being stored")
+        let last = try #require(read(#"{"draining":true,"queued":0,"arriving":1}"#))
+        #expect(last.line(since: last) == "draining: 0 queued, 1 request being stored")
+        #expect(try #require(read(#"{"draining":true,"queued":0,"arriving":0}"#)).isDone)
+    }
+
+    @Test(
+        "What is no such document is none",
+        arguments: [
+            "", "{}", #"{"draining":true}"#, #"{"queued":-1}"#, #"{"queued":"0"}"#,
+            #"{"queued":1.5}"#, #"{"queued":1"#, #"{"queued":1}}"#, #"{"draining":1,"queued":1}"#,
+            "draining: 0 queued",
+        ]
+    )
+    func others(text: String) {
+        #expect(read(text) == nil)
+    }
+
+    @Test("A line says what is left, and what is gone since the beginning")
+    func line() throws {
+        let first = try #require(read(#"{"draining":true,"queued":5000}"#))
+        #expect(first.line(since: first) == "draining: 5000 queued")
+        let later = try #require(read(#"{"draining":true,"queued":3800,"held":20,"dead":1}"#))
+        #expect(
+            later.line(since: first)
+                == "draining: 3800 queued, 1200 of 5000 gone (24%), 20 of paused destinations, "
+                + "1 dead letter"
+        )
+        // Requests that were under way may still have been taken.
+        #expect(
+            later.line(since: later) == first.line(since: later).replacing("5000", with: "3800")
+                + ", 20 of paused destinations, 1 dead letter"
+        )
+        #expect(later.whatHolds == nil)
+        let held = try #require(read(#"{"draining":true,"queued":2,"held":2}"#))
+        #expect(held.whatHolds?.contains("sluice resume --all") == true)
+    }
+}
+
+@Suite struct ScreenTests {
+    private func plain(_ text: String) -> String {
+        text.replacing("\u{1b}[H", with: "").replacing("\u{1b}[K", with: "")
+            .replacing("\u{1b}[J", with: "")
+    }
+
+    @Test("A text that has room is shown from the top, and what was below it is gone")
+    func fits() {
+        let drawn = Screen(rows: 4, columns: 10).drawn("one\ntwo\n")
+        #expect(drawn == "\u{1b}[Hone\u{1b}[K\ntwo\u{1b}[K\n\u{1b}[K\u{1b}[J")
+    }
+
+    @Test("What has no room is counted, so that the top stays in sight")
+    func cut() {
+        let text = (1...9).map { "line \($0)" }.joined(separator: "\n")
+        let drawn = plain(Screen(rows: 5, columns: 10).drawn(text))
+        #expect(drawn == "line 1\nline 2\nline 3\n… 6 more lines: sluice status")
+        // A line that is broken takes more of it.
+        let long = String(repeating: "x", count: 21)
+        #expect(
+            plain(Screen(rows: 5, columns: 10).drawn("\(long)\na\nb")).hasPrefix("\(long)\n… 2")
+        )
+    }
+}

@@ -145,20 +145,12 @@ final class CanaryHouse {
     }
 
     func started() throws -> Running {
-        let program = try Program(
-            ["serve", "--config", "\(scratch.path)/sluice.yaml"],
-            environment: RunningSandbox.keys
-        )
-        guard let listeners = program.listeners() else {
-            throw ProgramDidNotStart(complaints: program.errors.lines)
-        }
+        let (program, listeners) = try Program.serving("\(scratch.path)/sluice.yaml")
         return Running(program: program, listeners: listeners)
     }
 
     func end(_ running: Running) throws {
-        running.program.signal(SIGTERM)
-        running.program.signal(SIGTERM)
-        let outcome = running.program.finished()
+        let outcome = running.program.stopped()
         isHookTried = isHookTried || outcome.errors.contains("webhook event not delivered")
         try see(outcome.output + outcome.errors)
     }

@@ -72,9 +72,7 @@ import Testing
     }
 
     private func start(_ node: String, key: String? = key) throws -> Running {
-        let file = configuration(node, key: key)
-        let program = try Program(["serve", "--config", file], environment: RunningSandbox.keys)
-        let ports = try #require(program.listeners())
+        let (program, ports) = try Program.serving(configuration(node, key: key))
         return Running(
             program: program,
             devices: try TestConnection(port: ports.devices),
@@ -89,10 +87,14 @@ import Testing
         }
     }
 
+    private func push(to gateway: Running) throws -> (status: Int, text: String) {
+        let key = #"{"access_key_id":"test-id","access_key_secret":"test-secret"}"#
+        return try gateway.admin("PUT", "/admin/credentials/default?force=true", key)
+    }
+
     private func stop(_ gateways: Running...) {
         for gateway in gateways {
-            gateway.program.signal(SIGTERM)
-            #expect(gateway.program.finished().exitCode == 0)
+            #expect(gateway.program.stopped().exitCode == 0)
         }
     }
 
@@ -101,8 +103,7 @@ import Testing
         #expect(sandbox.control("POST", "/faults", #"{"status":503,"code":"ServerBusy"}"#) == 200)
         let (lost, heir) = (try start("one"), try start("two"))
         post(0..<20, to: lost)
-        lost.program.signal(SIGKILL)
-        _ = lost.program.finished()
+        lost.program.killed()
         #expect(sandbox.control("DELETE", "/faults") == 200)
         post(20..<25, to: heir)
         #expect(heir.program.errors.next(containing: ["shard adopted"]) != nil)
@@ -138,8 +139,7 @@ import Testing
         let letter = try #require(
             try heir.admin("GET", path).text.firstMatch(of: /"id":"([^"]+)"/)?.1
         )
-        lost.program.signal(SIGKILL)
-        _ = lost.program.finished()
+        lost.program.killed()
         var (missing, refusals): (Set<String>, Set<String>) = ([], [])
         let isWhole = eventually(within: .seconds(60)) {
             let text = (try? heir.admin("GET", path).text) ?? ""
@@ -192,13 +192,8 @@ import Testing
 
     @Test("Dead letters and waiting logs of all gateways are seen and changed at any of them")
     func operators() throws {
-        #expect(
-            sandbox.control(
-                "POST",
-                "/faults",
-                #"{"status":400,"code":"PostBodyInvalid"}"#
-            ) == 200
-        )
+        let fault = #"{"status":400,"code":"PostBodyInvalid"}"#
+        #expect(sandbox.control("POST", "/faults", fault) == 200)
         let gateways = [try start("one"), try start("two")]
         let (one, two) = (gateways[0], gateways[1])
         for gateway in gateways {
@@ -321,11 +316,7 @@ import Testing
         let patch = try two.admin("PATCH", "/admin/destinations/app", #"{"packet":{"age":"70ms"}}"#)
         #expect(patch.status == 200, "\(patch.text)")
         #expect(one.eventually("/admin/destinations/app") { $0.contains("70ms") })
-        let pushed = try one.admin(
-            "PUT",
-            "/admin/credentials/default?force=true",
-            #"{"access_key_id":"test-id","access_key_secret":"test-secret"}"#
-        )
+        let pushed = try push(to: one)
         #expect(pushed.status == 200, "\(pushed.text)")
         #expect(
             two.program.errors.next(containing: ["credential rotated at another gateway"]) != nil
@@ -357,11 +348,7 @@ import Testing
     @Test("A credential that is forgotten at another gateway is used no more where it was pushed")
     func forgotten() throws {
         let (one, two) = (try start("one"), try start("two"))
-        let pushed = try one.admin(
-            "PUT",
-            "/admin/credentials/default?force=true",
-            #"{"access_key_id":"test-id","access_key_secret":"test-secret"}"#
-        )
+        let pushed = try push(to: one)
         #expect(pushed.status == 200, "\(pushed.text)")
         #expect(two.eventually("/admin/credentials") { $0.contains(#""pushed":true"#) })
         #expect(try two.admin("DELETE", "/admin/credentials/default").status == 200)
@@ -375,11 +362,7 @@ import Testing
     @Test("Without a key that seals it, no credential goes to the other gateways")
     func withoutKey() throws {
         let one = try start("one", key: nil)
-        let pushed = try one.admin(
-            "PUT",
-            "/admin/credentials/default?force=true",
-            #"{"access_key_id":"test-id","access_key_secret":"test-secret"}"#
-        )
+        let pushed = try push(to: one)
         #expect(pushed.status == 409 && pushed.text.contains("encryption_key"), "\(pushed.text)")
         stop(one)
     }

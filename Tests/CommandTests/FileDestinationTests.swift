@@ -40,18 +40,14 @@ struct FileDestinationTests {
         var random = SystemRandomNumberGenerator()
         let answersBeforeKill = (0..<6).map { _ in Int.random(in: 1...400, using: &random) }
         for answers in answersBeforeKill {
-            let gateway = try Program(["serve", "--config", file])
-            let listeners = try #require(gateway.listeners(), "\(gateway.errors.lines)")
+            let (gateway, listeners) = try Program.serving(file)
             posters.post(to: listeners.devices)
             posters.waitForAnswers(answers)
-            gateway.signal(SIGKILL)
-            _ = gateway.finished()
+            gateway.killed()
         }
         posters.stop()
-        let last = try Program(["serve", "--config", file])
-        _ = try #require(last.listeners(), "\(last.errors.lines)")
-        last.signal(SIGTERM)
-        let end = last.finished()
+        let (last, _) = try Program.serving(file)
+        let end = last.stopped()
         #expect(end.exitCode == 0)
 
         let lines = TemporaryDirectory.names(in: "\(scratch.path)/logs").flatMap { name in
@@ -68,18 +64,14 @@ struct FileDestinationTests {
 
     @Test("Logs come as lines on standard output, and the journal does not")
     func stdout() throws {
-        let gateway = try Program(["serve", "--config", configuration("{ kind: stdout }")])
-        let listeners = try #require(gateway.listeners(), "\(gateway.errors.lines)")
-        let client = try TestConnection(port: listeners.devices)
+        let (gateway, listeners) = try Program.serving(configuration("{ kind: stdout }"))
         for number in 0..<3 {
-            let body = #"{"number":"\#(number)"}"#
-            #expect(client.request("POST", "/logs/app", body: body)?.status == 200)
+            #expect(listeners.post("/logs/app", #"{"number":"\#(number)"}"#) == 200)
         }
         for number in 0..<3 {
             #expect(gateway.output.next(containing: [#""tag":"app","number":"\#(number)""#]) != nil)
         }
-        gateway.signal(SIGTERM)
-        let end = gateway.finished()
+        let end = gateway.stopped()
         #expect(end.exitCode == 0)
         #expect(!end.errors.contains(#""number":"#))
     }
@@ -89,20 +81,15 @@ struct FileDestinationTests {
     )
     func stuck() throws {
         let file = configuration("{ kind: stdout, shape: nested }")
-        let gateway = try Program(["serve", "--config", file])
-        let listeners = try #require(gateway.listeners(), "\(gateway.errors.lines)")
-        let client = try TestConnection(port: listeners.devices)
+        let (gateway, listeners) = try Program.serving(file)
         let long = String(repeating: "x", count: 200_000)
-        let body = #"{"number":"1","long":"\#(long)"}"#
-        #expect(client.request("POST", "/logs/app", body: body)?.status == 200)
+        #expect(listeners.post("/logs/app", #"{"number":"1","long":"\#(long)"}"#) == 200)
         #expect(gateway.errors.next(containing: ["destination is paused", "STUCK"]) != nil)
         gateway.signal(SIGTERM)
         #expect(gateway.ended() == 0)
 
-        let second = try Program(["serve", "--config", file])
-        _ = try #require(second.listeners(), "\(second.errors.lines)")
+        let (second, _) = try Program.serving(file)
         #expect(second.output.next(containing: [#""fields":{"number":"1","long":"xxx"#]) != nil)
-        second.signal(SIGTERM)
-        #expect(second.finished().exitCode == 0)
+        #expect(second.stopped().exitCode == 0)
     }
 }

@@ -21,7 +21,8 @@ import Testing
     func gateway(
         _ machine: String,
         _ more: String = "",
-        command: String = "serve"
+        command: String = "serve",
+        _ options: [String] = []
     ) throws -> Program {
         let file = scratch.file(
             "\(machine).yaml",
@@ -34,7 +35,7 @@ import Testing
                   jetstream: { servers: ["\(broker.address)"], node: a, replicas: 1 \(more) }
                 """
         )
-        return try Program([command, "--config", file], environment: RunningSandbox.keys)
+        return try Program([command, "--config", file] + options, environment: RunningSandbox.keys)
     }
 
     func connection(_ port: UInt16) throws -> TestConnection { try TestConnection(port: port) }
@@ -60,14 +61,8 @@ import Testing
 
         try broker.start()
         let listeners = try #require(gateway.listeners())
-        let posted = try connection(listeners.devices).request(
-            "POST",
-            "/logs/away",
-            body: #"{"a":"1"}"#
-        )
-        #expect(posted?.status == 200)
-        gateway.signal(SIGTERM)
-        #expect(gateway.finished().exitCode == 0)
+        #expect(listeners.post("/logs/away", #"{"a":"1"}"#) == 200)
+        #expect(gateway.stopped().exitCode == 0)
         #expect(sandbox.received(field: "a") == ["1"])
     }
 
@@ -75,8 +70,7 @@ import Testing
     func stopWhileWaiting() throws {
         let gateway = try gateway("one")
         _ = gateway.errors.next(containing: ["waits for its commit log"])
-        gateway.signal(SIGTERM)
-        let end = gateway.finished()
+        let end = gateway.stopped()
         #expect(end.exitCode == 0)
         #expect(end.errors.contains("stopped before the queue was open"))
     }
@@ -87,19 +81,15 @@ import Testing
         #expect(sandbox.control("POST", "/faults", #"{"status":503,"code":"ServerBusy"}"#) == 200)
         let lost = try gateway("one")
         let listeners = try #require(lost.listeners())
-        let devices = try connection(listeners.devices)
         for number in 0..<20 {
-            let answer = devices.request("POST", "/logs/away", body: #"{"a":"\#(number)"}"#)
-            #expect(answer?.status == 200)
+            #expect(listeners.post("/logs/away", #"{"a":"\#(number)"}"#) == 200)
         }
-        lost.signal(SIGKILL)
-        _ = lost.finished()
+        lost.killed()
 
         let heir = try gateway("two")
         _ = try #require(heir.listeners())
         #expect(sandbox.control("DELETE", "/faults") == 200)
-        heir.signal(SIGTERM)
-        let end = heir.finished()
+        let end = heir.stopped()
         #expect(end.errors.contains("stopped; all logs are delivered"), "\(end.errors)")
         #expect(Set(sandbox.received(field: "a")) == Set((0..<20).map { "\($0)" }))
     }
@@ -115,16 +105,12 @@ import Testing
                 "the queue waits for its commit log", "another gateway of the cluster has the name",
             ]) != nil
         )
-        let devices = try connection(old.devices)
-        #expect(devices.request("POST", "/logs/away", body: #"{"a":"1"}"#)?.status == 200)
-        first.signal(SIGTERM)
-        #expect(first.finished().exitCode == 0)
+        #expect(old.post("/logs/away", #"{"a":"1"}"#) == 200)
+        #expect(first.stopped().exitCode == 0)
         #expect(second.errors.next(containing: ["the queue is open"]) != nil)
         let new = try #require(second.listeners())
-        let taken = try connection(new.devices).request("POST", "/logs/away", body: #"{"a":"2"}"#)
-        #expect(taken?.status == 200)
-        second.signal(SIGTERM)
-        #expect(second.finished().exitCode == 0)
+        #expect(new.post("/logs/away", #"{"a":"2"}"#) == 200)
+        #expect(second.stopped().exitCode == 0)
         #expect(Set(sandbox.received(field: "a")) == ["1", "2"])
     }
 
@@ -147,11 +133,9 @@ import Testing
             sandbox.configuration(dataDirectory: "\(scratch.path)/two")
         )
         #expect(sandbox.control("POST", "/faults", #"{"status":503,"code":"ServerBusy"}"#) == 200)
-        let gateway = try Program(["serve", "--config", local], environment: RunningSandbox.keys)
-        let devices = try connection(try #require(gateway.listeners()).devices)
-        #expect(devices.request("POST", "/logs/away", body: #"{"a":"1"}"#)?.status == 200)
-        gateway.signal(SIGKILL)
-        _ = gateway.finished()
+        let (gateway, listeners) = try Program.serving(local)
+        #expect(listeners.post("/logs/away", #"{"a":"1"}"#) == 200)
+        gateway.killed()
         #expect(
             try complaint("two")
                 == "sluice: \(scratch.path)/two/queue.db has 1 undelivered logs of another queue.engine; start "
@@ -164,10 +148,9 @@ import Testing
         try broker.start()
         #expect(sandbox.control("POST", "/faults", #"{"status":503,"code":"ServerBusy"}"#) == 200)
         let first = try gateway("one")
-        let devices = try connection(try #require(first.listeners()).devices)
-        #expect(devices.request("POST", "/logs/away", body: #"{"a":"1"}"#)?.status == 200)
-        first.signal(SIGKILL)
-        _ = first.finished()
+        let listeners = try #require(first.listeners())
+        #expect(listeners.post("/logs/away", #"{"a":"1"}"#) == 200)
+        first.killed()
         let client = try NATSClient(
             NATSSettings(servers: [broker.address], name: "test"),
             journal: .silent
@@ -210,10 +193,9 @@ import Testing
             let check = try gateway(machine, login, command: "check").finished()
             #expect(check.exitCode == 0, "\(check.errors)")
             let gateway = try gateway(machine, login)
-            let devices = try connection(try #require(gateway.listeners()).devices)
-            #expect(devices.request("POST", "/logs/away", body: #"{"a":"1"}"#)?.status == 200)
-            gateway.signal(SIGTERM)
-            let end = gateway.finished()
+            let listeners = try #require(gateway.listeners())
+            #expect(listeners.post("/logs/away", #"{"a":"1"}"#) == 200)
+            let end = gateway.stopped()
             #expect(end.errors.contains("stopped; all logs are delivered"), "\(end.errors)")
             #expect(!end.errors.contains("Permissions Violation"), "\(end.errors)")
         }
@@ -226,18 +208,7 @@ import Testing
     @Test("check asks the brokers, unless it is told not to")
     func check() throws {
         func check(_ options: String...) throws -> Program.Outcome {
-            let file = scratch.file(
-                "check.yaml",
-                sandbox.configuration(dataDirectory: "\(scratch.path)/one") + """
-
-                    queue:
-                      engine: jetstream
-                      max_bytes: 64MiB
-                      jetstream: { servers: ["\(broker.address)"], node: a, replicas: 1 }
-                    """
-            )
-            let words = ["check", "--config", file] + options
-            return try Program(words, environment: RunningSandbox.keys).finished()
+            try gateway("one", command: "check", options).finished()
         }
         let away = try check()
         #expect(away.exitCode == 1)

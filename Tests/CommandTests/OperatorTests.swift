@@ -21,13 +21,7 @@ import Testing
         let (end, sandbox, listeners) = (running.operatorEnd, running.sandbox, running.listeners)
         #expect(sandbox.control("POST", "/poisons", #"{"key":"poison"}"#) == 200)
         let logs = #"[{"number":"1"},{"number":"2","poison":"x"},{"number":"3"}]"#
-        #expect(
-            (try? TestConnection(port: listeners.devices))?.request(
-                "POST",
-                "/logs/kill",
-                body: logs
-            )?.status == 200
-        )
+        #expect(listeners.post("/logs/kill", logs) == 200)
         let isDead = try eventually {
             try end.ledger().map { $0.dead == 1 && $0.delivered == 2 } == true
         }
@@ -56,13 +50,7 @@ import Testing
         // With good ones between them: where all are bad, delivery pauses and gives up none.
         let logs = (0..<150).map { #"{"poison":"\#($0)"}"# + "\n" + #"{"good":"\#($0)"}"# }
             .joined(separator: "\n")
-        #expect(
-            (try? TestConnection(port: listeners.devices))?.request(
-                "POST",
-                "/logs/kill",
-                body: logs
-            )?.status == 200
-        )
+        #expect(listeners.post("/logs/kill", logs) == 200)
         // The queue waits a second before it seals, and each log is found by a few requests.
         let areDead = try eventually { try end.ledger()?.dead == 150 }
         #expect(areDead)
@@ -83,13 +71,7 @@ import Testing
     func steering() throws {
         let running = try RunningGateway()
         let (end, listeners) = (running.operatorEnd, running.listeners)
-        func post() -> Int? {
-            (try? TestConnection(port: listeners.devices))?.request(
-                "POST",
-                "/logs/kill",
-                body: #"{"a":1}"#
-            )?.status
-        }
+        func post() -> Int? { listeners.post("/logs/kill", #"{"a":1}"#) }
         let set = try end.run("destinations", "set", "app", "topic=night", "packet.logs=7")
         #expect(set.output.contains(#"{"topic":"night","packet":{"logs":"7"}}"#), "\(set.errors)")
         let wrong = try end.run("destinations", "set", "app", "colour=red")
@@ -144,5 +126,87 @@ import Testing
         #expect(outcome.exitCode == 2)
         #expect(outcome.errors.contains(complaint), "\(outcome.errors)")
         #expect(outcome.errors.split(separator: "\n").count == 1)
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct HealthTests {
+    @Test("health succeeds without a token")
+    func healthy() throws {
+        let running = try RunningGateway()
+        let admin = ["--admin-listen", "127.0.0.1:\(running.listeners.admin)"]
+        let elsewhere = ["--data-dir", "\(running.scratch.path)/nowhere"]
+        let health = try Program(["health"] + admin + elsewhere).finished()
+        #expect(health.exitCode == 0, "\(health.errors)")
+        #expect(health.output == "ok\n")
+        let ready = try Program(["health", "--ready"] + admin + elsewhere).finished()
+        #expect(ready.exitCode == 0, "\(ready.errors)")
+        #expect(ready.output == "ready\n")
+        withExtendedLifetime(running) {}
+    }
+
+    @Test("A draining gateway is healthy and not ready, with the reason")
+    func drained() throws {
+        let running = try RunningGateway()
+        let end = running.operatorEnd
+        #expect(try end.run("drain").exitCode == 0)
+        #expect(try end.run("health").exitCode == 0)
+        let ready = try end.run("health", "--ready")
+        #expect(ready.exitCode == 1)
+        #expect(ready.output.isEmpty)
+        #expect(ready.errors == "the gateway is draining\n")
+        let document = try end.run("health", "--ready", "--json")
+        #expect(document.exitCode == 1)
+        #expect(document.errors.contains("the gateway is draining"))
+        withExtendedLifetime(running) {}
+    }
+
+    @Test("health fails without a gateway")
+    func nobody() throws {
+        let running = try RunningGateway()
+        running.program.killed()
+        let health = try running.operatorEnd.run("health")
+        #expect(health.exitCode == 1)
+        #expect(health.errors.contains("no gateway answers"), "\(health.errors)")
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct WatchTests {
+    @Test("status begins with whether logs are accepted and delivered")
+    func order() throws {
+        let running = try RunningGateway()
+        let output = try running.operatorEnd.run("status").output
+        let lines = output.split(separator: "\n").map { $0.prefix { $0 != " " } }
+        #expect(lines.prefix(4) == ["accepting", "delivering", "backlog", "credentials"])
+        #expect(output.hasPrefix("accepting    yes\ndelivering   yes\n"), "\(output)")
+        withExtendedLifetime(running) {}
+    }
+
+    @Test("status --watch continues while the gateway is down and after its return")
+    func watch() throws {
+        let running = try RunningGateway()
+        let admin = ["--admin-listen", "127.0.0.1:\(running.listeners.admin)"]
+        let data = ["--data-dir", "\(running.scratch.path)/data"]
+        let watch = try Program(["status", "--watch=1"] + admin + data)
+        #expect(watch.output.next(containing: ["accepting", "yes"]) != nil)
+        running.program.signal(SIGTERM)
+        #expect(watch.output.next(containing: ["no gateway answers"]) != nil)
+        let file = "\(running.scratch.path)/sluice.yaml"
+        let again = try Program(
+            ["serve", "--config", file] + admin,
+            environment: RunningSandbox.keys
+        )
+        #expect(watch.output.next(containing: ["accepting", "yes"]) != nil)
+        // A pipe is no screen.
+        #expect(!watch.output.lines.joined().contains("\u{1b}"))
+        watch.signal(SIGINT)
+        #expect(watch.finished().exitCode == -SIGINT)
+        withExtendedLifetime((running, again)) {}
+    }
+
+    @Test("An invalid interval is refused", arguments: ["--watch=0", "--watch=soon", "--watch="])
+    func pause(option: String) throws {
+        let outcome = try Program(["status", option]).finished()
+        #expect(outcome.exitCode == 2)
+        #expect(outcome.errors.contains("--watch is a number of seconds"), "\(outcome.errors)")
     }
 }

@@ -28,35 +28,25 @@ final class PostgreSQLTests {
         )
     }
 
-    func gateway(_ machine: String) throws -> Program {
-        try Program(["serve", "--config", file(machine)], environment: RunningSandbox.keys)
-    }
-
     @Test("Another machine goes on with the queue of one that is lost, under its name")
     func move() throws {
         #expect(sandbox.control("POST", "/faults", #"{"status":503,"code":"ServerBusy"}"#) == 200)
-        let lost = try gateway("one")
-        let devices = try TestConnection(port: try #require(lost.listeners()).devices)
+        let (lost, devices) = try Program.serving(file("one"))
         for number in 0..<20 {
-            let answer = devices.request("POST", "/logs/away", body: #"{"a":"\#(number)"}"#)
-            #expect(answer?.status == 200)
+            #expect(devices.post("/logs/away", #"{"a":"\#(number)"}"#) == 200)
         }
-        lost.signal(SIGKILL)
-        _ = lost.finished()
+        lost.killed()
 
-        let heir = try gateway("two")
-        _ = try #require(heir.listeners())
+        let (heir, _) = try Program.serving(file("two"))
         #expect(sandbox.control("DELETE", "/faults") == 200)
-        heir.signal(SIGTERM)
-        let end = heir.finished()
+        let end = heir.stopped()
         #expect(end.errors.contains("stopped; all logs are delivered"), "\(end.errors)")
         #expect(Set(sandbox.received(field: "a")) == Set((0..<20).map { "\($0)" }))
     }
 
     @Test("While the standby or the server is away devices are refused, and keep their logs")
     func outage() throws {
-        let gateway = try gateway("one")
-        let listeners = try #require(gateway.listeners())
+        let (gateway, listeners) = try Program.serving(file("one"))
         let devices = try TestConnection(port: listeners.devices)
         func post(_ number: Int) -> Int? {
             devices.request("POST", "/logs/away", body: #"{"a":"\#(number)"}"#)?.status
@@ -73,8 +63,7 @@ final class PostgreSQLTests {
         #expect(post(4) == 503)
         try database.primary.start()
         #expect(eventually { post(5) == 200 })
-        gateway.signal(SIGTERM)
-        let end = gateway.finished()
+        let end = gateway.stopped()
         #expect(end.errors.contains("stopped; all logs are delivered"), "\(end.errors)")
         #expect(Set(sandbox.received(field: "a")).isSuperset(of: ["1", "3", "5"]))
     }

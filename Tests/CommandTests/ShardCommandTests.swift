@@ -56,11 +56,7 @@ import Testing
         _ node: String,
         _ engine: Engine?
     ) throws -> (program: Program, devices: TestConnection) {
-        let program = try Program(
-            ["serve", "--config", try file(node, engine)],
-            environment: RunningSandbox.keys
-        )
-        let ports = try #require(program.listeners(), "\(node): \(program.errors.lines)")
+        let (program, ports) = try Program.serving(try file(node, engine))
         return (program, try TestConnection(port: ports.devices))
     }
 
@@ -77,8 +73,7 @@ import Testing
     }
 
     private func stop(_ program: Program) {
-        program.signal(SIGTERM)
-        #expect(program.finished().exitCode == 0)
+        #expect(program.stopped().exitCode == 0)
     }
 
     private func holdUpDelivery() {
@@ -145,8 +140,7 @@ import Testing
         let (data, file) = ("\(scratch.path)/local", try file("two", engine))
         let busy = try sluice("shards", "add", data, "--config", file)
         #expect(busy.exitCode == 1 && busy.errors.contains("in use by process"), "\(busy.errors)")
-        local.program.signal(SIGKILL)
-        _ = local.program.finished()
+        local.program.killed()
         let cluster = try start("two", engine)
         post(30..<40, to: cluster.devices)
         let moved = try sluice("shards", "add", data + "/", "--config", file)

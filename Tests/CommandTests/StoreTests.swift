@@ -21,14 +21,12 @@ import Testing
               app: { endpoint: "http://localhost:9", project: demo, logstore: "*", region: sandbox }
             """
         )
-        let program = try Program(["serve", "--config", file], environment: RunningSandbox.keys)
-        let listeners = try #require(program.listeners(), "\(program.errors.lines)")
+        let (program, listeners) = try Program.serving(file)
         return (program, file, listeners)
     }
 
     private func postOne(_ listeners: Listeners) -> Int? {
-        (try? TestConnection(port: listeners.devices))?
-            .request("POST", "/logs/app", body: #"{"number":"1"}"#)?.status
+        listeners.post("/logs/app", #"{"number":"1"}"#)
     }
 
     private func content(_ name: String) throws -> Data {
@@ -54,13 +52,12 @@ import Testing
     func newerSchema() throws {
         let (program, file, listeners) = try start()
         #expect(postOne(listeners) == 200)
-        program.signal(SIGKILL)
-        _ = program.finished()
+        program.killed()
         try setSchema(99)
         let before = try (content("queue.db"), content("queue.db-wal"))
         #expect(!before.1.isEmpty)
 
-        let outcome = try Program(["serve", "--config", file], environment: RunningSandbox.keys)
+        let outcome = try Program(serving: file)
             .finished()
         #expect(outcome.exitCode == 1)
         #expect(
@@ -86,8 +83,7 @@ import Testing
         #expect(postOne(listeners) == 200)
         let busy = try Program(["fsck", data]).finished()
         #expect(busy.exitCode == 1 && busy.errors.contains("in use by a gateway"))
-        program.signal(SIGKILL)
-        _ = program.finished()
+        program.killed()
 
         let before = try (content("queue.db"), content("queue.db-wal"))
         let fine = try Program(["fsck", data]).finished()
@@ -124,8 +120,7 @@ import Testing
         #expect(outcome.exitCode == 0, "\(outcome.errors)")
         posters.waitForAnswers(1)
         posters.stop()
-        program.signal(SIGTERM)
-        #expect(program.finished().exitCode == 0)
+        #expect(program.stopped().exitCode == 0)
 
         let again = try Program(["backup", copy, "--data-dir", "\(scratch.path)/data"]).finished()
         #expect(again.exitCode == 1 && again.errors.contains("is there already"))
@@ -140,10 +135,8 @@ import Testing
         try FileManager.default.moveItem(atPath: copy, toPath: restored + "/queue.db")
         let sandbox = try RunningSandbox()
         let other = scratch.file("restored.yaml", sandbox.configuration(dataDirectory: restored))
-        let last = try Program(["serve", "--config", other], environment: RunningSandbox.keys)
-        _ = try #require(last.listeners(), "\(last.errors.lines)")
-        last.signal(SIGTERM)
-        #expect(last.finished().exitCode == 0)
+        let (last, _) = try Program.serving(other)
+        #expect(last.stopped().exitCode == 0)
         let received = sandbox.received(field: "number")
         let missing = answered.subtracting(received)
         #expect(missing.isEmpty, "\(missing.count) of \(answered.count) are missing")
@@ -163,8 +156,7 @@ import Testing
         let said = backup.errors.all()
         #expect(backup.ended() == 0, "\(said)")
         try handle.close()
-        program.signal(SIGKILL)
-        _ = program.finished()
+        program.killed()
         let check = try Program(["fsck", copy]).finished()
         #expect(check.exitCode == 0, "\(check.errors)")
         #expect(check.output.contains("accepted 1 = delivered 0 + queued 1"))
@@ -181,7 +173,6 @@ import Testing
         let said = backup.errors.all()
         #expect(backup.ended() == 1)
         #expect(said.contains("No space left"), "\(said)")
-        program.signal(SIGTERM)
-        #expect(program.finished().exitCode == 0)
+        #expect(program.stopped().exitCode == 0)
     }
 }
