@@ -1,5 +1,6 @@
 import Configuration
 import Foundation
+import Queue
 import TestGateway
 import TestSupport
 import Testing
