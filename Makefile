@@ -111,7 +111,7 @@ metrics-tables: setup
 
 lint:
 	@Scripts/check-links
-	@Scripts/shape --check
+	@Scripts/shape
 	@Scripts/lint-python
 	@swift format lint --recursive --strict Sources Tests Benchmarks Package.swift
 
