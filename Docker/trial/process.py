@@ -7,7 +7,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "Scripts"))
-from harness.calibration import delay
+from harness.measures import delay
 
 # Milliseconds on an idle machine of the usual speed.
 ALLOWED = 300

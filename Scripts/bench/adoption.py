@@ -10,8 +10,8 @@ import time
 from random import Random
 from typing import Any
 
-from harness.brokers import Brokers
 from harness.gateway import Gateway
+from harness.queues import Brokers
 from harness.waiting import look_until
 from proof.trial import Trial
 

@@ -12,7 +12,7 @@ import time
 from bench.cases import CAPTURE, CAPTURE_STATUS, CAPTURE_TEXT, Case
 from bench.load import benching
 from harness.gateway import Gateway
-from harness.process import cpu_seconds
+from harness.measures import cpu_seconds
 
 SETTLE = 0.1
 

@@ -11,13 +11,11 @@ import time
 from collections.abc import Iterator
 
 from bench.cases import Case
-from harness.brokers import Brokers
 from harness.certificates import make_certificate
-from harness.database import Database
-from harness.gateway import Gateway
-from harness.http import ask, port_of
-from harness.process import cpu_seconds, machine_times, memory
+from harness.gateway import Gateway, ask, port_of
+from harness.measures import cpu_seconds, machine_times, memory
 from harness.program import Programs
+from harness.queues import Brokers, Database
 
 LOADER = pathlib.Path(__file__).parents[2] / "Benchmarks" / "post.lua"
 

@@ -11,8 +11,8 @@ import time
 
 from bench.cases import Case
 from bench.load import Bench, benching
-from harness.http import port_of
-from harness.process import cpu_seconds, memory
+from harness.gateway import port_of
+from harness.measures import cpu_seconds, memory
 
 LIMITS = "limits: { connections: %d, connections_per_address: %d, idle_timeout: 600s }\n"
 

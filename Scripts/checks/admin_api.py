@@ -13,12 +13,9 @@ import urllib.request
 from typing import Any
 
 from harness.check import Check, run_check
-from harness.gateway import Gateway
-from harness.http import ask, direct, status_of
+from harness.gateway import Gateway, Sandbox, ask, direct, status_of
 from harness.program import KEY
-from harness.sandbox import Sandbox
-from harness.waiting import look_until, wait_until
-from harness.worker import Worker
+from harness.waiting import Worker, look_until, wait_until
 
 DESTINATIONS = """
   app:

@@ -12,9 +12,7 @@ import urllib.request
 from typing import Any
 
 from harness.check import Check, run_check
-from harness.gateway import Gateway
-from harness.http import ask, direct
-from harness.sandbox import Sandbox
+from harness.gateway import Gateway, Sandbox, ask, direct
 from harness.waiting import look_until
 
 RULES = pathlib.Path("Docker/observability/alerts.yaml")

@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.certificates import NEW_KEY
 from harness.check import Check, run_check
-from harness.http import port_of
+from harness.gateway import port_of
 
 # A certificate as public authorities issue them. A self-made one names no OCSP responder.
 EXTENSIONS = """\

@@ -12,7 +12,7 @@ import tempfile
 import threading
 
 from clients.arrivals import Arrivals, Sent
-from harness.http import ask
+from harness.gateway import ask
 
 BROWSER = "chromium-headless-shell"
 OPTIONS = [

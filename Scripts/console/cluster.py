@@ -15,10 +15,9 @@ from selenium.webdriver.common.keys import Keys
 
 from console.browser import Browser
 from console.walk import post
-from harness.brokers import Brokers
 from harness.check import Check
-from harness.gateway import Gateway
-from harness.sandbox import Sandbox
+from harness.gateway import Gateway, Sandbox
+from harness.queues import Brokers
 from harness.waiting import wait_until
 
 DESTINATION = (

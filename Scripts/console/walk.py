@@ -9,9 +9,7 @@ from selenium.webdriver.common.keys import Keys
 
 from console.browser import Browser
 from harness.check import Check
-from harness.gateway import Gateway
-from harness.http import status_of
-from harness.sandbox import SandboxControl
+from harness.gateway import Gateway, SandboxControl, status_of
 from harness.waiting import wait_until
 
 SCREENS = {

@@ -1,7 +1,7 @@
 """Runs the framing corpus through the proxies, then the slow clients."""
 
-from edge import framing, slow
-from edge.proxies import Proxies
+from edge import slow
+from edge.framing import Proxies, check_framing
 from harness.check import Check, run_check
 
 
@@ -13,7 +13,7 @@ def check_edge(check: Check) -> None:
     )
     proxies = Proxies(check.work, gateway.devices)
     check.programs.add(proxies)
-    framing.check(check, gateway, proxies)
+    check_framing(check, gateway, proxies)
     proxies.kill()
     slow.check(check, gateway)
     check.stop(gateway)

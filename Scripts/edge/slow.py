@@ -9,11 +9,10 @@ import time
 from collections.abc import Iterator
 
 from edge import corpus
-from harness.calibration import delay
 from harness.check import Check
 from harness.gateway import Gateway
-from harness.waiting import look_until
-from harness.worker import Worker
+from harness.measures import delay
+from harness.waiting import Worker, look_until
 
 SECONDS = int(os.environ.get("EDGE_SECONDS", "6"))
 ATTACKS = {"slow heads": 2000, "slow bodies": 2000, "slow readers": 50}

@@ -7,9 +7,8 @@ import tempfile
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from harness.gateway import Gateway
+from harness.gateway import Gateway, Sandbox
 from harness.program import Program, Programs
-from harness.sandbox import Sandbox
 
 
 class CheckFailed(Exception):

@@ -2,17 +2,19 @@
 
 import sys
 
-from manifests import adapter, cluster, compose, kubernetes, libraries, samples
+from manifests.cluster import check_cluster, check_compose
+from manifests.files import check_libraries, check_samples
+from manifests.kubernetes import check_adapter, check_kubernetes
 from manifests.problems import problems
 
-samples.check()
-libraries.check()
-adapter.check()
+check_samples()
+check_libraries()
+check_adapter()
 if not problems:
     # These checks rely on valid configurations.
-    kubernetes.check()
-    compose.check()
-    cluster.check()
+    check_kubernetes()
+    check_compose()
+    check_cluster()
 for problem in problems:
     print(f"check-manifests: {problem}", file=sys.stderr)
 sys.exit(1 if problems else 0)

@@ -15,9 +15,9 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from harness.signals import TERMINATING, signals_deferred
+from harness.program import TERMINATING, signals_deferred
 from proof.trial import Trial
 
 OWN = str(pathlib.Path(__file__).parents[1])
@@ -26,29 +26,29 @@ OWN = str(pathlib.Path(__file__).parents[1])
 DEADLINE, AGAIN = {False: 600, True: 5400}, 60
 # Seconds for an orderly end after a terminating signal.
 PATIENCE = 15
-# Parts in the order in which they run, the two longest first, with their modules. Each module has `check(trial)`; the
-# first line of its docstring says what it proves.
+# Parts in the order in which they run, the two longest first: a module below `scenarios`, and its function, `check`
+# unless named. The docstring of the function, or else of the module, says what the part proves.
 PARTS = {
     "cluster": "cluster.kills",
     "damaged_logs": "cluster.damaged_logs",
     "judge": "judge",
-    "brokers": "brokers",
-    "database": "database",
+    "brokers": "brokers:check_brokers",
+    "database": "brokers:check_database",
     "partitions": "cluster.partitions",
-    "cluster_clocks": "cluster.clocks",
+    "cluster_clocks": "cluster.kills:check_clocks",
     "broker_disks": "cluster.broker_disks",
-    "points": "kills.kill_points",
-    "power": "power.power_cuts",
-    "time_jumps": "time_jumps.clock_jumps",
+    "points": "kill_points",
+    "power": "power_cuts",
+    "time_jumps": "time_jumps",
     "lies": "lies",
     "edge": "edge",
     "cost": "cost",
     "admin_cost": "admin_cost",
     "allocations": "allocations",
     "full_machine": "full_machine",
-    "disk": "disk.disk_faults",
+    "disk": "disk_faults",
     "corruption": "corruption",
-    "limits": "limits.resource_limits",
+    "limits": "limits",
     "soak": "soak",
 }
 # Parts that measure latency or processor time: no other part runs beside them.
@@ -70,7 +70,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--allow-skips", action="store_true", help="the long form may skip what this machine cannot do")
     parser.add_argument("--list", action="store_true", help="print what each part proves")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="run so many parts at a time")
-    parser.add_argument("--deadline", type=int, metavar="SECONDS", help="end a part after this time")
     parser.add_argument("--clear", action="store_true", help="remove the files of a failed part, too")
     options = parser.parse_args()
     if options.minutes and options.parts != ["soak"]:
@@ -118,18 +117,13 @@ def run(part: str, options: argparse.Namespace) -> list[str]:
     began = time.monotonic()
     try:
         work.mkdir(mode=0o700)
-        with deadline(options.deadline or DEADLINE[options.long] + 60 * (options.minutes or 0)):
-            modules[part].check(trial)
-    except (
-        Exception,
-        Overdue,
-    ) as error:  # The next part runs whatever happened, and the command that repeats this one is printed.
-        places = [
-            f"{place.name} line {place.lineno}"
-            for place in traceback.extract_tb(error.__traceback__)
-            if OWN in place.filename
-        ]
-        trial.wrong(f"{type(error).__name__}: {error} (in {', '.join(places)})")
+        with deadline(DEADLINE[options.long] + 60 * (options.minutes or 0)), trial.skips(part):
+            chosen[part](trial)
+    # The next part runs whatever happened, and the command that repeats this one is printed.
+    except (Exception, Overdue) as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        places = ", ".join(f"{frame.name} line {frame.lineno}" for frame in frames if OWN in frame.filename)
+        trial.wrong(f"{type(error).__name__}: {error} (in {places})")
     finally:
         with signals_deferred():
             trial.end()
@@ -151,11 +145,8 @@ def run(part: str, options: argparse.Namespace) -> list[str]:
 def run_apart(part: str, options: argparse.Namespace, running: list[subprocess.Popen[str]]) -> list[str]:
     """Runs one part in a process of its own and prints its output when it ends."""
     command = [sys.executable, "-m", "proof", part]
-    for name in ("seed", "deadline"):
-        if (value := getattr(options, name)) is not None:
-            command += [f"--{name}", str(value)]
-    command += [f"--{name}" for name in ("long", "clear") if getattr(options, name)]
-    command += ["--allow-skips"] if options.allow_skips else []
+    command += [] if options.seed is None else ["--seed", str(options.seed)]
+    command += [f"--{name.replace('_', '-')}" for name in ("long", "clear", "allow_skips") if getattr(options, name)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     running.append(process)
     output, _ = process.communicate()
@@ -167,42 +158,47 @@ def run_apart(part: str, options: argparse.Namespace, running: list[subprocess.P
     return [f"{part}: {line}" for line in complaints]
 
 
-def run_side_by_side(options: argparse.Namespace) -> list[str]:
-    """Runs the parts that may share the machine, `--jobs` at a time, then those that measure it."""
+def run_side_by_side(options: argparse.Namespace) -> Iterator[str]:
+    """Runs the parts that may share the machine, `--jobs` at a time."""
     running: list[subprocess.Popen[str]] = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        parts = [pool.submit(run_apart, part, options, running) for part in modules if part not in MEASURED]
+        parts = [pool.submit(run_apart, part, options, running) for part in chosen if part not in MEASURED]
         try:
-            results = [part.result() for part in parts]
+            for part in parts:
+                yield from part.result()
         except BaseException:
             # A terminating signal: each part ends the programs that it started.
             pool.shutdown(wait=False, cancel_futures=True)
             for process in running:
                 process.terminate()
             raise
-    results += [run(part, options) for part in modules if part in MEASURED]
-    return [line for result in results for line in result]
+
+
+def find(place: str) -> Callable[[Trial], object]:
+    """The check of a part, with a docstring."""
+    name, _, function = place.partition(":")
+    module = importlib.import_module(f"proof.scenarios.{name}")
+    check: Callable[[Trial], object] = getattr(module, function or "check")
+    check.__doc__ = check.__doc__ or module.__doc__
+    return check
 
 
 options = arguments()
 # Imported here, because Python also drops an exception that a signal raises during an import.
-chosen = options.parts or list(PARTS)
-modules = {part: importlib.import_module(f"proof.scenarios.{PARTS[part]}") for part in chosen}
+chosen = {part: find(PARTS[part]) for part in options.parts or PARTS}
 if options.list:
-    for part, module in modules.items():
-        first_paragraph = (module.__doc__ or "").partition("\n\n")[0]
-        print(f"{part:14} {' '.join(first_paragraph.split())}")
+    for part, check in chosen.items():
+        print(f"{part:14} {' '.join((check.__doc__ or '').split())}")
     sys.exit(0)
 # A signal that is ignored stays ignored: nohup relies on it.
 for number in TERMINATING:
     if signal.getsignal(number) != signal.SIG_IGN:
         signal.signal(number, leave)
-if options.jobs > 1 and len(modules) > 1:
-    complaints = run_side_by_side(options)
-else:
-    complaints = [line for part in modules for line in run(part, options)]
+is_shared = options.jobs > 1 and len(chosen) > 1
+complaints = list(run_side_by_side(options)) if is_shared else []
+complaints += [line for part in chosen if not is_shared or part in MEASURED for line in run(part, options)]
 # Repeated at the end, where people look.
-if len(modules) > 1 and complaints:
+if len(chosen) > 1 and complaints:
     print("prove: complaints:", *(line[:400] for line in complaints), sep="\n  ")
 sys.stdout.flush()
 # sys.exit would wait for a hung thread. Everything of an orderly end is done by now.

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator
 from random import Random
 from typing import Any
 
-from harness.gateway import Gateway
-from harness.sandbox import Log
+from harness.gateway import Gateway, Log
 from proof.clients.device import is_whole, log
 
 SEEN = "by the filter"

@@ -1,14 +1,15 @@
 """What a part of the proof works with: a seed, a directory, programs that end with it, and the list of complaints."""
 
+import contextlib
 import pathlib
 import random
 import socket
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from harness.check import Run
-from harness.gateway import Gateway
+from harness.gateway import Gateway, Sandbox
 from harness.program import Killable, Programs
-from harness.sandbox import Sandbox
 
 Program = TypeVar("Program", bound=Killable)
 
@@ -34,6 +35,14 @@ class Trial(Run):
         """Notes a case that this machine cannot run. The verdict names it as not proven."""
         self.skipped.append(name)
         self.say(f"{name} is skipped: {why}")
+
+    @contextlib.contextmanager
+    def skips(self, name: str) -> Iterator[None]:
+        """Skips the case in the block if the machine lacks something that it needs."""
+        try:
+            yield
+        except Unavailable as error:
+            self.skip(name, str(error))
 
     def gateway(
         self,

@@ -7,8 +7,8 @@ from random import Random
 from typing import Any
 
 from harness.encodings import lz4, zstd
-from proof.attacks import agent_requests, loki_requests, otlp_requests, sls_requests
-from proof.attacks.expensive_bodies import JSON
+from proof.attacks.dialects import AGENTS, LOKI, OTLP, SLS
+from proof.attacks.hostile_requests import JSON
 from proof.attacks.pieces import (
     CODINGS,
     COUNTS,
@@ -61,7 +61,7 @@ DAMAGES: dict[str | None, Callable[[bytes], bytes]] = {
 COMMON: dict[str, Any] = {"size": [LARGE, LARGE, SHORT], "damage": [None, None, None, *filter(None, DAMAGES)]}
 DIALECTS: Dialects = {
     dialect: (build, choices | COMMON)
-    for part in (PLAIN, sls_requests.DIALECTS, otlp_requests.DIALECTS, agent_requests.DIALECTS, loki_requests.DIALECTS)
+    for part in (PLAIN, SLS, OTLP, AGENTS, LOKI)
     for dialect, (build, choices) in part.items()
 }
 

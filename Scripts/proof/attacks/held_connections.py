@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 
 from harness.gateway import Gateway
-from harness.process import memory
+from harness.measures import memory
 from harness.waiting import wait_until
 from proof.clients.device import request
 from proof.trial import Trial

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterable
 from random import Random
 
-from harness.sandbox import Log
+from harness.gateway import Log
 
 
 class ConnectionLost(Exception):

@@ -4,8 +4,8 @@ import calendar
 import random
 import time
 
-from harness.calibration import slowness
-from harness.worker import Worker
+from harness.measures import slowness
+from harness.waiting import Worker
 from proof.clients.device import Device, body, log
 from proof.trial import Trial
 

@@ -1,12 +1,15 @@
-"""The logs that devices were promised, and whether they arrived. Each log names its own place."""
+"""What devices were promised, and whether it arrived. Each log names its own place."""
 
 import json
+import pathlib
 import time
 from collections.abc import Iterable
 from random import Random
+from typing import Any
 
-from harness.sandbox import Log, Sandbox
+from harness.gateway import Log, Sandbox
 from proof.clients.device import ConnectionLost, Device, is_whole, log
+from proof.trial import Case, Trial
 
 ORIGINAL_TIME = "__original_time__"
 
@@ -91,3 +94,52 @@ def is_as_sent(stored: Log) -> bool:
     _, topic, source, unit, then = name.split("|")
     keys = ("__topic__", "__source__", "__tag__:unit", "__time__", "__logstore__", "__project__")
     return [stored.get(key) for key in keys] == [topic, source, unit, then, "app", "demo"]
+
+
+class Life(Case):
+    """A gateway, a device, and what the device was promised."""
+
+    def __init__(
+        self,
+        trial: Trial,
+        sandbox: Sandbox,
+        name: str,
+        settings: str = "",
+        directory: pathlib.Path | None = None,
+        **options: Any,
+    ) -> None:
+        self.trial, self.sandbox, self.name, self.settings = trial, sandbox, name, settings
+        self.options = options
+        self.data = (directory or trial.work) / name.replace(" ", "-")
+        self.promises = PromisedLogs(trial.random)
+        self.start()
+
+    def start(self) -> None:
+        self.gateway = self.trial.gateway(self.sandbox, data=self.data, settings=self.settings, **self.options)
+        self.device = Device(self.gateway.devices, seconds=30)
+
+    def post(self, count: int = 4, size: int = 300) -> int | None:
+        status = self.promises.post(self.device, self.promises.logs(count, size))
+        if status is None:
+            self.device = Device(self.gateway.devices, seconds=30)
+        return status
+
+    def state(self) -> tuple[str, str | None, bool]:
+        """The queue's admission state and problem, and whether the gateway is ready."""
+        status = json.loads(self.gateway.ask("/admin/status"))
+        return status["queue"]["admission"], status["queue"]["problem"], status["ready"]
+
+    def check_after_kill(self, keeps_running: bool = False) -> None:
+        """Kills and restarts the gateway. It must deliver everything it promised, and its ledger must add up."""
+        self.gateway.kill()
+        self.start()
+        ledger = self.gateway.drain(30)
+        arrived = self.promises.arrived(self.sandbox)
+        missing = self.promises.answered - arrived.names
+        self.expect(not missing, f"{len(missing)} of {len(self.promises.answered)} answered logs are lost")
+        self.expect(ledger["closed"] and not ledger["ledger"]["queued"], f"the ledger: {ledger}")
+        self.expect(not arrived.altered, f"altered: {arrived.altered[:1]}")
+        self.promises.answered.clear()
+        if not keeps_running:
+            self.gateway.kill()
+        self.sandbox.control("DELETE", "/logs")

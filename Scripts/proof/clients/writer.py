@@ -8,8 +8,7 @@ import time
 from collections.abc import Iterable
 from random import Random
 
-from harness.gateway import Gateway
-from harness.sandbox import Log, Sandbox
+from harness.gateway import Gateway, Log, Sandbox
 from proof.clients.device import Device, body, log
 from proof.disk.syscalls import SYNC_US
 from proof.trial import Trial

@@ -10,15 +10,14 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from random import Random
 
-from harness.gateway import Gateway
-from harness.sandbox import Sandbox
+from harness.gateway import Gateway, Sandbox
 from proof import fan_out
 from proof.clients.writer import Writer
 from proof.disk import syscalls
 from proof.disk.posix_files import RecordedDisk
 from proof.disk.syscalls import Call, Event
 from proof.fan_out import FanOut
-from proof.queues.starting_queues import Base
+from proof.queues import Base
 from proof.trial import Trial
 
 # The call before which the power is cut, and in which order names reach the disk.

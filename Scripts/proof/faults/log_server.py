@@ -10,7 +10,7 @@ import time
 from email.message import Message
 from random import Random
 
-from harness.sandbox import Log
+from harness.gateway import Log
 
 # What becomes of half of the requests. The first three store them, though the gateway cannot know it.
 STORING = ["500 stored", "lost", "late"]

@@ -18,7 +18,7 @@ class Mounted:
             self.prepare()
             self.mount(*self.words)
         except (OSError, subprocess.SubprocessError) as error:
-            raise Unavailable(describe(error)) from error
+            raise Unavailable(f"this machine cannot mount it: {describe(error)}") from error
         return self
 
     def prepare(self) -> None:

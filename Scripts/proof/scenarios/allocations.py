@@ -56,10 +56,7 @@ def round_of(devices: list[Device], sent: bytes, trial: Trial) -> None:
 
 
 def check(trial: Trial) -> None:
-    try:
-        count = AllocationCount(trial.work)
-    except Unavailable as error:
-        return trial.skip("allocations", str(error))
+    count = AllocationCount(trial.work)
     gateway = trial.gateway(trial.nowhere(), environment=count.environment)
     devices = [Device(gateway.devices) for _ in range(CONNECTIONS)]
     began = count.now

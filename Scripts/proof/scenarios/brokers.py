@@ -1,86 +1,128 @@
-"""With its queue in JetStream a gateway loses its machine, and brokers die, and no answered log is lost."""
+"""A gateway with its queue in JetStream or PostgreSQL, while the servers of its queue and its machine are lost."""
 
 import json
+import shutil
 import signal
 import time
 import urllib.error
 
-from harness.brokers import Brokers
 from harness.gateway import Gateway
+from harness.queues import PROGRAMS, Brokers, Database
 from harness.waiting import look_until
-from proof.clients.senders import LoadedGateway
-from proof.scenarios import judge
-from proof.trial import Trial
+from proof.clients.device import Device
+from proof.clients.senders import Senders
+from proof.scenarios.judge import run_session
+from proof.trial import Trial, Unavailable
 
 # Kills of the gateway, each followed by a start on an empty directory.
 MOVES = {False: 4, True: 60}
 ROUNDS = {False: 1, True: 10}
+# Seconds after which commits must go on: an election takes 4 to 9, and a request that was refused is sent again.
+GOES_ON_WITHIN = 60
 
 
-def check(trial: Trial) -> None:
-    brokers = Brokers(trial.work, trial.programs)
-    break_brokers(trial, brokers)
-    # The last part: a session ends all programs of the trial.
-    move(trial, brokers)
+class LoadedGateway:
+    """A gateway under load while the servers of its queue are broken."""
+
+    def __init__(self, trial: Trial, queue: Brokers | Database) -> None:
+        self.trial, self.sandbox, self.settings = trial, trial.sandbox(), queue.settings("steady", "broken")
+        self.gateway = self.start()
+        self.senders = Senders(trial, lambda: Device(self.gateway.devices, 30), batch=20)
+        # The first wait of all is not for an outage.
+        self.goes_on("nothing is broken yet")
+
+    def start(self) -> Gateway:
+        return self.trial.gateway(self.sandbox, self.settings, data=self.trial.work / "steady", seconds=60)
+
+    def goes_on(self, what: str) -> None:
+        if not self.senders.go_on(what, GOES_ON_WITHIN):
+            self.trial.say("\n".join(str(event) for event in list(self.gateway.events())[-20:]))
+
+    def refuses(self, seconds: float, without: str) -> None:
+        before = self.senders.answered
+        time.sleep(seconds)
+        self.trial.expect(self.senders.answered == before, f"a request was answered with 200 without {without}")
+
+    def expect_readiness(self, is_ready: bool, when: str) -> None:
+        """Waits until /readyz tells, or no longer tells, that the log cannot be written."""
+        told = lambda: not self.reasons() if is_ready else "cannot be written" in self.reasons()
+        self.trial.expect(look_until(told, 60, pause=0.1), f"{when} /readyz says {self.reasons()!r}")
+
+    def reasons(self) -> str:
+        try:
+            text = self.gateway.ask("/readyz")
+        except urllib.error.HTTPError as refusal:
+            text = refusal.read()
+        return "; ".join(json.loads(text)["reasons"])
+
+    def end(self) -> None:
+        self.senders.stop()
+        ledger = self.gateway.drain()
+        self.trial.expect(ledger["closed"] and not ledger["ledger"]["queued"], f"the ledger is open: {ledger}")
+        self.gateway.kill()
+        shutil.rmtree(self.trial.work / "steady")
+        after = self.start().ledger()
+        self.trial.expect(after == ledger, f"after the loss of its machine the ledger is {after}, before {ledger}")
+        arrived, senders = self.senders.judge(self.sandbox), self.senders
+        self.trial.say(
+            f"{len(senders.promises.answered)} logs answered, {arrived.count} arrived; longest wait for commits "
+            f"{senders.longest:.1f} s, {senders.refused} requests refused meanwhile"
+        )
 
 
-def move(trial: Trial, brokers: Brokers) -> None:
-    """The judge's session, with a gateway that finds nothing on its disk each time."""
-    # Gateways without a directory begin while the log is read and a base is written.
-    counts = judge.run_session(trial, 0, MOVES[trial.is_long], brokers.settings("moving", "judge"), moves=True)
+def move(trial: Trial, queue: Brokers | Database) -> None:
+    """The judge's session, with a gateway that finds nothing on its disk each time. Gateways without a directory begin
+    while the log is read and a base is written. The last part, because a session ends all programs of the trial."""
+    counts = run_session(trial, 0, MOVES[trial.is_long], queue.settings("moving", "judge"), moves=True)
     trial.say(f"{counts['kills']} machines lost")
 
 
-def readiness(gateway: Gateway) -> str:
-    """The reasons against traffic; empty: it is ready."""
-    try:
-        text = gateway.ask("/readyz")
-    except urllib.error.HTTPError as refusal:
-        text = refusal.read()
-    return "; ".join(json.loads(text)["reasons"])
-
-
-class BrokenBrokers(LoadedGateway):
-    """Brokers are broken one after the other."""
-
-    def __init__(self, trial: Trial, brokers: Brokers) -> None:
-        self.brokers = brokers
-        super().__init__(trial, brokers.settings("steady", "broken"))
-
-    def kill(self, count: int) -> None:
-        self.brokers.kill_some(self.trial.random, count, 1, self.goes_on)
-
-    def stop_one(self) -> None:
-        broker = self.trial.random.choice(self.brokers.all)
-        broker.signal(signal.SIGSTOP)
-        self.goes_on("one broker hangs")
-        broker.signal(signal.SIGCONT)
-        self.goes_on("a broker that hung goes on")
-
-    def lose_quorum(self) -> None:
-        """Without a quorum nothing is answered with 200, and the gateway says why."""
-        broken = self.brokers.all[1:]
-        for broker in broken:
-            broker.kill()
-        is_told = look_until(lambda: "cannot be written" in readiness(self.gateway), 60, pause=0.1)
-        self.trial.expect(is_told, f"without a quorum /readyz says {readiness(self.gateway)!r}")
-        before = self.answered
-        time.sleep(1)
-        self.trial.expect(self.answered == before, "a request was answered with 200 without a quorum")
-        for broker in broken:
-            broker.start()
-        self.goes_on("the quorum is back")
-        is_ready = look_until(lambda: not readiness(self.gateway), 60, pause=0.1)
-        self.trial.expect(is_ready, f"with a quorum again /readyz says {readiness(self.gateway)!r}")
-
-
-def break_brokers(trial: Trial, brokers: Brokers) -> None:
-    loaded = BrokenBrokers(trial, brokers)
-    loaded.goes_on("nothing is broken yet")
+def check_brokers(trial: Trial) -> None:
+    """With its queue in JetStream a gateway loses its machine, and brokers die, and no answered log is lost."""
+    brokers = Brokers(trial.work, trial.programs)
+    loaded = LoadedGateway(trial, brokers)
     for _ in range(ROUNDS[trial.is_long]):
-        loaded.kill(1)
-        loaded.kill(2)
-        loaded.stop_one()
-        loaded.lose_quorum()
-        loaded.kill(3)
+        brokers.kill_some(trial.random, 1, 1, loaded.goes_on)
+        brokers.kill_some(trial.random, 2, 1, loaded.goes_on)
+        broker = trial.random.choice(brokers.all)
+        broker.signal(signal.SIGSTOP)
+        loaded.goes_on("one broker hangs")
+        broker.signal(signal.SIGCONT)
+        loaded.goes_on("a broker that hung goes on")
+        for broker in brokers.all[1:]:
+            broker.kill()
+        # Without a quorum nothing is answered with 200, and the gateway says why.
+        loaded.expect_readiness(False, "without a quorum")
+        loaded.refuses(1, "a quorum")
+        for broker in brokers.all[1:]:
+            broker.start()
+        loaded.goes_on("the quorum is back")
+        loaded.expect_readiness(True, "with a quorum again")
+        brokers.kill_some(trial.random, 3, 1, loaded.goes_on)
     loaded.end()
+    move(trial, brokers)
+
+
+def check_database(trial: Trial) -> None:
+    """With its queue in PostgreSQL a gateway loses its machine, servers die and fail over, and no answered log is lost."""
+    if not (PROGRAMS / "initdb").exists():
+        raise Unavailable("PostgreSQL is not installed")
+    database = Database(trial.programs)
+    loaded = LoadedGateway(trial, database)
+    for _ in range(ROUNDS[trial.is_long]):
+        for server, name in ((database.standby, "standby"), (database.primary, "primary")):
+            server.kill()
+            # Commits that were under way may end. Then none is answered.
+            time.sleep(0.5)
+            loaded.refuses(2, f"the {name}")
+            server.start()
+            loaded.goes_on(f"the {name} is back")
+        database.promote()
+        # The second time also by a gateway that has found the new primary by now.
+        for _ in range(2):
+            time.sleep(0.5)
+            loaded.refuses(2, "the new primary's standby")
+        database.return_old_primary()
+        loaded.goes_on("the standby was promoted, and the old primary follows it")
+    loaded.end()
+    move(trial, database)

@@ -1,21 +1,224 @@
-"""A damaged queue never delivers altered logs: readable logs arrive, unreadable ones are counted, and new logs are
-accepted."""
+"""A damaged queue never delivers altered logs: readable logs arrive, unreadable ones are counted, and new logs are accepted."""
 
+import contextlib
 import json
+import os
+import pathlib
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from random import Random
 
-from harness.gateway import Gateway
-from harness.http import status_of
-from harness.sandbox import Sandbox
+from harness.gateway import Gateway, Sandbox, status_of
 from harness.waiting import wait_until
 from proof.clients.device import Device
 from proof.clients.promised_logs import PromisedLogs
-from proof.faults.file_damage import Damage
-from proof.queues.prepared import SETTINGS, PreparedQueue, prepare
+from proof.queues import DATABASE, PAGE, WAL, first_pages, last_commit, last_of, length, wipe
 from proof.trial import Case, Trial
+
+SETTINGS = "drain_timeout: 100ms"
+BAD = 5
+
+
+class History:
+    """The content of a WAL at each length, noted after each answer."""
+
+    def __init__(self) -> None:
+        # The WAL's salt, which differs for each WAL in the file; its length; the names that were answered by then.
+        self.answers: list[tuple[bytes, int, set[str]]] = []
+
+    def note(self, directory: pathlib.Path, names: set[str]) -> None:
+        self.answers.append((*length((directory / WAL).read_bytes()), names))
+
+    def in_queue(self, directory: pathlib.Path) -> list[tuple[int, set[str]]]:
+        """For a queue at rest: names with the WAL length that holds them. Names of earlier WALs are in the database
+        by now."""
+        file = directory / WAL
+        salt, _ = length(file.read_bytes() if file.exists() else b"")
+        return [(end if other == salt else 0, names) for other, end, names in self.answers]
+
+
+class PreparedQueue:
+    """A queue's files, the log names in it, the names that were delivered before, and where the ledger is stored."""
+
+    def __init__(
+        self, data: pathlib.Path, name: str, promises: PromisedLogs, delivered: set[str], history: History
+    ) -> None:
+        self.name, self.data = name, data.with_name(name)
+        shutil.copytree(data, self.data)
+        (self.data / "queue.db-shm").unlink(missing_ok=True)
+        self.history = history.in_queue(self.data)
+        self.delivered = delivered
+        self.queued = promises.answered - delivered
+        self.first_pages = first_pages(self.data)
+        log = (self.data / WAL).read_bytes() if (self.data / WAL).exists() else b""
+        # Without the ledger's page the number of logs is unknown. That page is in the WAL, or else in the database.
+        self.ledger_frame = last_of(log, self.first_pages["ledger"])
+        self.ledger_pages = set() if self.ledger_frame else {self.first_pages["ledger"]}
+        # The checksum of the previous frame, which is needed to verify this one.
+        start = self.ledger_frame.start - PAGE - 24
+        self.frame_before = range(max(0, start), max(0, start + 24))
+        self.last_commit = last_commit(log) if log else 0
+
+    def names_before(self, place: int) -> set[str]:
+        """Names that must survive when the WAL is intact up to a place."""
+        return {name for end, names in self.history if end <= place for name in names} & self.queued
+
+
+def prepare(trial: Trial, sandbox: Sandbox) -> tuple[PromisedLogs, list[PreparedQueue]]:
+    """The same names in three queues with dead letters, packets and waiting logs: in the WAL, in the database, and
+    in both."""
+    promises = PromisedLogs(trial.random, topics=12)
+    sandbox.control("POST", "/poisons", {"key": "bad", "code": "PostBodyInvalid", "message": "so it is"})
+    gateway = trial.gateway(sandbox, settings=SETTINGS)
+    device = Device(gateway.devices)
+    for _ in range(BAD):
+        logs = promises.logs(4)
+        logs[0]["bad"] = "yes"
+        promises.post(device, logs)
+    wait_until(lambda: (ledger := gateway.ledger()["ledger"])["queued"] == 0 and ledger["dead"] == BAD)
+    delivered = promises.arrived(sandbox).names
+    sandbox.fault(status=503)
+    history = History()
+    fill_queue(promises, gateway, 60, history)
+    gateway.kill()
+    queues = [PreparedQueue(gateway.data, "in-log", promises, delivered, history)]
+    gateway = trial.gateway(sandbox, settings=SETTINGS)
+    fill_queue(promises, gateway, 30, history)
+    gateway.stop()
+    queues.append(PreparedQueue(gateway.data, "in-database", promises, delivered, history))
+    gateway = trial.gateway(sandbox, settings=SETTINGS)
+    fill_queue(promises, gateway, 30, history)
+    gateway.kill()
+    queues.append(PreparedQueue(gateway.data, "in-both", promises, delivered, history))
+    sandbox.clear_faults()
+    sandbox.control("DELETE", "/poisons")
+    return promises, queues
+
+
+def fill_queue(promises: PromisedLogs, gateway: Gateway, requests: int, history: History) -> None:
+    device = Device(gateway.devices)
+    for _ in range(requests):
+        logs = promises.logs(promises.random.randint(1, 8), promises.random.choice((60, 300, 3000)))
+        if promises.post(device, logs) == 200:
+            history.note(gateway.data, {log["name"] for log in logs})
+
+
+# Changes the content of the named file, and says how.
+Way = Callable[[bytearray, str], str]
+
+
+class Damage:
+    """The damaged database pages, the damaged byte ranges of the WAL, and whether the WAL was cut."""
+
+    def __init__(self, random: Random, directory: pathlib.Path) -> None:
+        self.random, self.directory = random, directory
+        self.pages: set[int] = set()
+        self.wal: list[tuple[int, int]] = []
+        self.is_cut = False
+        self.said: list[str] = []
+
+    # What is done to a queue.
+
+    def anywhere(self) -> None:
+        """Damages one or both files."""
+        ways: list[Way] = [self.flip, self.flip, self.flip_many, self.cut, self.zero, self.scribble, self.misplace]
+        files = [name for name in (DATABASE, WAL) if (self.directory / name).exists()]
+        for name in self.random.sample(files, self.random.randint(1, len(files))):
+            with self.content_of(name) as content:
+                self.said.append(f"{name}: {self.random.choice(ways)(content, name)}")
+
+    def zero_first_page(self, table: str, page: int) -> None:
+        """Without the first page of a table its other pages cannot be found."""
+        self.pages = {page}
+        wipe(self.directory / DATABASE, page)
+        self.said.append(f"{DATABASE}: the first page of {table} zeroed")
+
+    def flip_in_first_page(self, table: str, page: int) -> None:
+        """Flips a bit of the content of a table's first page."""
+        self.pages = {page}
+        with self.content_of(DATABASE) as content:
+            place = self.random.choice([at for at in range((page - 1) * PAGE, page * PAGE) if content[at]])
+            content[place] ^= 1 << self.random.randrange(8)
+        self.said.append(f"{DATABASE}: a bit flipped at {place}, in {table}")
+
+    def cut_off(self) -> None:
+        """Truncates the database. Its WAL may restore the old length."""
+        size = (self.directory / DATABASE).stat().st_size
+        self.truncate(size, self.random.randrange(size // 8, size))
+
+    def cut_and_damage(self) -> None:
+        """Truncates the database, possibly to nothing, and damages the WAL as well."""
+        random, size = self.random, (self.directory / DATABASE).stat().st_size
+        length = random.choice([random.randrange(size), random.randrange(2 * PAGE), random.randrange(3)])
+        self.truncate(size, length)
+        self.note(DATABASE, length, size - length)
+        ways: list[Way] = [self.flip, self.flip_many, self.zero, self.scribble, self.misplace]
+        with self.content_of(WAL) as content:
+            said = [random.choice(ways)(content, WAL) for _ in range(random.choice([1, 1, 2, 3]))]
+        self.said.append(f"{WAL}: {', '.join(said)}")
+
+    def flip_head(self) -> None:
+        """Flips a byte of the WAL header, without which none of the WAL can be read."""
+        place = self.random.randrange(32)
+        self.note(WAL, place, 1)
+        with self.content_of(WAL) as content:
+            content[place] ^= self.random.randrange(1, 256)
+        self.said.append(f"{WAL}: a byte flipped at {place}")
+
+    # Ways to damage a file.
+
+    def flip(self, content: bytearray, name: str, times: int = 1) -> str:
+        places = [self.random.randrange(len(content)) for _ in range(times)]
+        for place in places:
+            content[place] ^= self.random.randrange(1, 256)
+            self.note(name, place, 1)
+        return f"bytes flipped at {places}"
+
+    def flip_many(self, content: bytearray, name: str) -> str:
+        return self.flip(content, name, self.random.randint(2, 16))
+
+    def cut(self, content: bytearray, name: str) -> str:
+        length = self.random.randrange(len(content))
+        self.note(name, length, len(content) - length)
+        self.is_cut = self.is_cut or name == WAL
+        del content[length:]
+        return f"cut off at {length}"
+
+    def zero(self, content: bytearray, name: str) -> str:
+        return self.overwrite(content, name, "zeroed", bytes(PAGE))
+
+    def scribble(self, content: bytearray, name: str) -> str:
+        return self.overwrite(content, name, "overwritten with noise", self.random.randbytes(PAGE))
+
+    def misplace(self, content: bytearray, name: str) -> str:
+        other = self.random.randrange(len(content) // PAGE) * PAGE
+        new = bytes(content[other : other + PAGE])
+        return self.overwrite(content, name, f"overwritten with what is at {other}", new)
+
+    def overwrite(self, content: bytearray, name: str, what: str, new: bytes) -> str:
+        start = self.random.randrange(len(content) // PAGE) * PAGE
+        self.note(name, start, PAGE)
+        content[start : start + PAGE] = new
+        return f"page at {start} {what}"
+
+    def truncate(self, size: int, length: int) -> None:
+        os.truncate(self.directory / DATABASE, length)
+        self.said.append(f"{DATABASE}: cut off at {length} of {size}")
+
+    @contextlib.contextmanager
+    def content_of(self, name: str) -> Iterator[bytearray]:
+        """The content of a file, which gets what the block makes of it."""
+        content = bytearray((self.directory / name).read_bytes())
+        yield content
+        (self.directory / name).write_bytes(content)
+
+    def note(self, name: str, start: int, length: int) -> None:
+        if name == WAL:
+            self.wal.append((start, start + length))
+        else:
+            self.pages |= set(range(start // PAGE + 1, (start + length - 1) // PAGE + 2))
+
 
 # How many bit flips small tables get; random damage would hardly hit them.
 FLIPS = {"streams": 3, "packets": 2, "dead": 2}

@@ -5,10 +5,9 @@ import socket
 import time
 import typing
 
-from harness.calibration import slowness
 from harness.gateway import Gateway
-from harness.process import busy, contention, thread_seconds
-from harness.worker import Worker
+from harness.measures import busy, contention, slowness, thread_seconds
+from harness.waiting import Worker
 from proof.attacks import costly_requests
 from proof.attacks.costly_requests import KNOWN
 from proof.attacks.pieces import Built, Genes

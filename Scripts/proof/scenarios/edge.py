@@ -1,22 +1,170 @@
-"""Attacks cost bounded time and memory, and disturb no other client: decompression bombs, expensive bodies, unread
-answers, hostile paths, guessed tokens."""
+"""Attacks cost bounded time and memory, and disturb no other client: decompression bombs, expensive bodies, unread answers, hostile paths, guessed tokens."""
 
+import collections
 import concurrent.futures
 import gzip
+import http.client
+import itertools
+import re
+import socket
 import time
 from collections.abc import Callable
 
-from harness.calibration import slowness
-from harness.gateway import Gateway
-from harness.process import busy, contention, memory
-from harness.sandbox import Sandbox
-from harness.worker import Worker
-from proof.attacks import decompression_bombs, expensive_bodies, held_connections, hostile_heads, token_guessing
-from proof.attacks.attack_meter import AttackMeter
-from proof.attacks.decompression_bombs import Body
+from harness.gateway import TOKEN, Gateway, Sandbox
+from harness.measures import busy, contention, cpu_seconds, delay, memory, slowness
+from harness.waiting import Worker
+from proof.attacks import held_connections
+from proof.attacks.hostile_requests import OTLP, PROTOBUF, Body, bombs, floods, heads, shared_attribute
 from proof.clients.device import ConnectionLost, Device, is_whole
 from proof.clients.neighbour import ControlGateway, Neighbour, check_neighbour
 from proof.trial import Trial
+
+# Seconds of wall time that a request may take, times the delay of the machine.
+PATIENCE = 10
+# Processor seconds allowed for the worst body, and the allowed multiple of the cost of an ordinary body of the same
+# size; the sum is multiplied by the slowness of the machine.
+EFFORT, ORDINARY = 0.5, 12
+
+
+class AttackMeter:
+    """Sends requests and measures what they cost."""
+
+    def __init__(self, trial: Trial, gateway: Gateway, size: int) -> None:
+        self.trial, self.gateway, self.pid = trial, gateway, gateway.process.pid
+        self.count = 0
+        self.slowest, self.costliest = (0.0, ""), (0.0, "")
+        self.ordinary = self.ordinary_cost(size)
+
+    def ordinary_cost(self, size: int, times: int = 3) -> float:
+        """The processor seconds of an ordinary body: one log per line."""
+        line = b'{"level":"info","message":"' + b"x" * 200 + b'","n":1}\n'
+        device, before = Device(self.gateway.devices, 30, address="127.0.9.1"), cpu_seconds(self.pid)
+        for _ in range(times):
+            status, answer = device.post("/logs/floods", line * (size // len(line)), "Content-Type: application/json")
+            self.trial.expect(status == 200, f"an ordinary body: answer {status} {answer[:200]!r}")
+        device.close()
+        self.gateway.require_drained()
+        return (cpu_seconds(self.pid) - before) / times
+
+    def body(self, name: str, path: str, content: bytes, fields: list[str], right: set[int]) -> bool:
+        before, began = cpu_seconds(self.pid), time.monotonic()
+        try:
+            device = Device(self.gateway.devices, 30, address="127.0.9.1")
+            status, answer = device.post(path, content, *fields)
+            device.close()
+        except ConnectionLost as error:
+            status, answer = None, str(error).encode()
+        return self.judge(name, status, right, answer, before, began)
+
+    def head(self, name: str, request: bytes, right: int) -> bool:
+        before, began = cpu_seconds(self.pid), time.monotonic()
+        status, answer = converse(self.gateway.devices, request)
+        return self.judge(name, status, {right}, answer, before, began)
+
+    def judge(self, name: str, status: int | None, right: set[int], answer: bytes, before: float, began: float) -> bool:
+        took, used = time.monotonic() - began, cpu_seconds(self.pid) - before
+        self.count += 1
+        self.slowest, self.costliest = max(self.slowest, (took, name)), max(self.costliest, (used, name))
+        self.trial.expect(status in right, f"{name}: answer {status} instead of {sorted(right)}: {answer[:200]!r}")
+        allowed = EFFORT + ORDINARY * self.ordinary
+        fine = took < PATIENCE and used < allowed
+        if not fine:
+            allowed *= slowness()
+            fine = took < PATIENCE * delay() and used < allowed
+        told = f"{name}: took {took:.1f} s, {used:.2f} s of processor time; {allowed:.2f} s are allowed"
+        return self.trial.expect(fine, told)
+
+    def say(self, what: str) -> None:
+        self.trial.say(
+            f"{what}: {self.count} requests, {self.slowest[0]:.2f} s at most ({self.slowest[1]}), "
+            f"{self.costliest[0]:.2f} s of processor time at most ({self.costliest[1]}), "
+            f"an ordinary body {self.ordinary:.2f} s"
+        )
+        self.count, self.slowest, self.costliest = 0, (0, ""), (0, "")
+
+
+def converse(port: int, request: bytes) -> tuple[int | None, bytes]:
+    """Sends as many bytes as the server accepts. Returns the first status and everything that arrived."""
+    answer = b""
+    with socket.create_connection(("127.0.0.1", port), 10, ("127.0.9.2", 0)) as connection:
+        try:
+            connection.sendall(request)
+        except OSError:
+            pass  # The server has answered and closed; its answer may still be readable.
+        try:
+            while piece := connection.recv(65536):
+                answer += piece
+                if b"\r\n\r\n" in answer:
+                    break
+        except OSError:
+            pass
+    found = re.match(rb"HTTP/1\.1 (\d{3}) ", answer)
+    return int(found[1]) if found else None, answer
+
+
+guess_numbers = itertools.count()
+
+
+def ask_with(port: int, token: str, address: str) -> tuple[int, str | None]:
+    """The status for this token from this address, on a connection of its own, and its Retry-After."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10, source_address=(address, 0))
+    try:
+        connection.request("GET", "/admin/ledger", headers={"Authorization": f"Bearer {token}"})
+        answer = connection.getresponse()
+        answer.read()
+        return answer.status, answer.headers.get("Retry-After")
+    finally:
+        connection.close()
+
+
+def wrong() -> str:
+    return f"{next(guess_numbers):032d}-is-not-the-token"
+
+
+def guesses(trial: Trial, gateway: Gateway) -> None:
+    """Guessers are throttled after a few tries; the right token is never throttled."""
+    friend, many = "127.0.5.1", 200 if trial.is_long else 30
+    trial.expect(ask_with(gateway.admin, TOKEN, friend)[0] == 200, "the right token is refused")
+    statuses: collections.Counter[int] = collections.Counter()
+    for number in range(many):
+        # The last guesser shares the operator's address.
+        address = f"127.0.6.{number + 1}" if number < many - 1 else friend
+        mine = [ask_with(gateway.admin, wrong(), address) for _ in range(12)]
+        statuses.update(status for status, _ in mine)
+        looked = sum(status == 401 for status, _ in mine)
+        trial.expect(4 <= looked <= 8, f"{address}: {looked} of 12 wrong tokens were checked")
+        told = all(wait and 1 <= int(wait) <= 60 for status, wait in mine if status == 429)
+        trial.expect(told, f"{address}: 429 without a Retry-After from 1 to 60")
+    trial.expect(set(statuses) == {401, 429}, f"guesses were answered {dict(statuses)}")
+    trial.expect(
+        ask_with(gateway.admin, TOKEN, friend)[0] == 200, "the right token is throttled for another client's guesses"
+    )
+    trial.expect(
+        ask_with(gateway.admin, TOKEN, "127.0.7.1")[0] == 200,
+        "the right token is throttled at an address without guesses",
+    )
+    early = ask_with(gateway.admin, TOKEN, "127.0.6.1")[0]
+    trial.expect(early in (200, 429), f"the right token from an address with guesses: {early}")
+    if trial.is_long:
+        many_guessers(trial, gateway)
+    trial.say(f"admin: {sum(statuses.values())} guesses from {many} addresses, {statuses[401]} of them checked")
+
+
+def many_guessers(trial: Trial, gateway: Gateway) -> None:
+    """Guesses from very many addresses must not make the gateway forget a throttled one."""
+    address = "127.0.8.1"
+    while ask_with(gateway.admin, wrong(), address)[0] != 429:
+        pass
+    for _ in range(3):
+        ask_with(gateway.admin, wrong(), address)
+    for number in range(1500):
+        ask_with(gateway.admin, wrong(), f"127.1.{number // 250}.{number % 250 + 1}")
+    statuses = [ask_with(gateway.admin, wrong(), address)[0] for _ in range(12)]
+    trial.expect(
+        statuses.count(401) <= 4,
+        f"after 1500 other addresses an old guesser had {statuses.count(401)} more guesses checked",
+    )
+
 
 # MiB of memory in all, by length of the run: the long one has several attackers at a time.
 MEMORY = {False: 300, True: 500}
@@ -36,13 +184,13 @@ def growing(trial: Trial, gateway: Gateway, sandbox: Sandbox) -> None:
     kinds = [(16_000, 125), (1000, 18_000), (100_000, 190), (300_000, 60)]
     for size, count in kinds + ([(100, 100_000), (300_000, 500_000)] if trial.is_long else []):
         for is_packed in (False, True):
-            content = expensive_bodies.growing(size, count)
+            content = shared_attribute(size, count)
             content = gzip.compress(content, 9) if is_packed else content
             gateway.require_drained()
             before = stored(sandbox)
             device = Device(gateway.devices, 30, address="127.0.9.1")
-            fields = [expensive_bodies.PROTOBUF, *(["Content-Encoding: gzip"] if is_packed else [])]
-            status, answer = device.post(expensive_bodies.OTLP, content, *fields)
+            fields = [PROTOBUF, *(["Content-Encoding: gzip"] if is_packed else [])]
+            status, answer = device.post(OTLP, content, *fields)
             device.close()
             gateway.require_drained()
             name, grown = f"{count} records that share {size} B, in {len(content)} B", stored(sandbox) - before
@@ -120,8 +268,8 @@ def check(trial: Trial) -> None:
     try:
         size = (9 if trial.is_long else 3) << 20
         attack = AttackMeter(trial, gateway, size)
-        explosives, inundation = list(decompression_bombs.bombs()), list(expensive_bodies.floods(size))
-        tricks = list(hostile_heads.requests())
+        explosives, inundation = list(bombs()), list(floods(size))
+        tricks = list(heads())
         for each in (explosives, inundation, tricks):
             trial.random.shuffle(each)
         parts: dict[str, Callable[[], object]] = {
@@ -129,7 +277,7 @@ def check(trial: Trial) -> None:
             "floods": lambda: [attack.body(*each) for each in inundation],
             # Often enough for the neighbour to notice.
             "heads": lambda: [attack.head(*each) for each in tricks * 10],
-            "guesses": lambda: token_guessing.check(trial, gateway),
+            "guesses": lambda: guesses(trial, gateway),
             "growing": lambda: growing(trial, gateway, sandbox),
             "readers": lambda: held_connections.readers(trial, gateway),
             "held heads": lambda: held_connections.heads(trial, gateway),

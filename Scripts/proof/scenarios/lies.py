@@ -6,11 +6,9 @@ import socket
 import time
 from random import Random
 
-from harness.calibration import slowness
-from harness.gateway import Gateway
-from harness.process import busy, contention, cpu_seconds, memory
-from harness.sandbox import Log
-from harness.worker import Worker
+from harness.gateway import Gateway, Log
+from harness.measures import busy, contention, cpu_seconds, memory, slowness
+from harness.waiting import Worker
 from proof import fan_out
 from proof.clients.device import Device, body, is_whole, log
 from proof.clients.neighbour import ControlGateway, Neighbour, check_neighbour

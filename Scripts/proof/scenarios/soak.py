@@ -8,13 +8,13 @@ import statistics
 import time
 from typing import Any
 
-from harness.calibration import delay
+from harness.gateway import Sandbox
+from harness.measures import delay
 from harness.program import KEY
-from harness.sandbox import Sandbox
 from proof import fan_out
 from proof.clients.device import ConnectionLost, Device
+from proof.clients.promised_logs import Life
 from proof.fan_out import FanOut
-from proof.gateway_life import Life
 from proof.trial import Trial
 
 QUOTA: dict[str, Any] = {"status": 403, "code": "WriteQuotaExceed", "count": 3}

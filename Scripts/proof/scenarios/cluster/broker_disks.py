@@ -6,10 +6,10 @@ import pathlib
 import time
 from collections.abc import Sequence
 
-from harness.brokers import Brokers
+from harness.queues import Brokers
 from proof.faults.mounts import SmallDisk, fill
 from proof.scenarios.cluster.session import Session
-from proof.trial import Trial, Unavailable
+from proof.trial import Trial
 
 BROKERS = 3
 MEBIBYTES = 192
@@ -27,10 +27,7 @@ def check(trial: Trial) -> None:
         for number in range(1, BROKERS + 1):
             directory = trial.work / f"broker-n{number}"
             directory.mkdir()
-            try:
-                disks.append(mounted.enter_context(SmallDisk(directory / "store", MEBIBYTES)))
-            except Unavailable as error:
-                return trial.skip("broker_disks", f"this machine cannot mount it: {error}")
+            disks.append(mounted.enter_context(SmallDisk(directory / "store", MEBIBYTES)))
         # The programs end before their disks are unmounted.
         mounted.callback(trial.end)
         session = FullCluster(trial, disks)

@@ -10,8 +10,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from harness.brokers import Broker, Brokers, stream_of
 from harness.program import DidNotStart
+from harness.queues import Broker, Brokers, stream_of
 from harness.waiting import look_until
 from proof.scenarios.cluster.session import ADOPTED_WITHIN, CLUSTER, Member, Session
 from proof.trial import Trial

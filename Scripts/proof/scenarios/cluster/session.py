@@ -9,10 +9,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from harness.brokers import Brokers
-from harness.database import Database
 from harness.gateway import Gateway
 from harness.program import Host
+from harness.queues import Brokers, Database
 from harness.waiting import look_until
 from proof.clients.device import ConnectionLost, Device
 from proof.clients.senders import Senders

@@ -1,10 +1,235 @@
 """Whatever is killed or broken, every answered log arrives unaltered, in order, and once where that is promised."""
 
 import collections
+import datetime
+from collections.abc import Iterable, Iterator
 
-from proof.scenarios.judge.session import Session
-from proof.scenarios.judge.verdict import Verdict
+from harness.gateway import Log
+from proof.clients.device import is_whole
+from proof.fan_out import SEEN
+from proof.scenarios.judge.disruptions import GatewayRun
+from proof.scenarios.judge.faulty_network import PassedAnswer
+from proof.scenarios.judge.senders import STORED, TORN, Batch, DeviceStream, time_of
+from proof.scenarios.judge.session import PAIRS, Session, counted
 from proof.trial import Trial
+
+# Seconds, times the delay of the machine. If a device's request was sent this much later than SLS's answer, and was
+# answered, then the gateway had handled SLS's answer: one thread commits both.
+TAKEN_AFTER = 0.25
+# Half of the configured `send_timeout`: a slower answer may have come too late.
+ON_TIME = 0.75
+FIELDS = {"name", "noise", "sum", "seen"}
+
+
+class Arrival:
+    """A log as it arrived: its place in the order, the request that brought it, its pack."""
+
+    def __init__(self, log: Log, order: int) -> None:
+        self.order, self.request = order, log["__request_id__"]
+        self.place = log["__project__"], log["__logstore__"], log["__topic__"]
+        self.prefix, number = log["__tag__:__pack_id__"].split("-")
+        self.pack = int(number, 16), int(log["__pack_index__"])
+        fields = {key for key in log if not key.startswith("__")}
+        self.is_whole = is_whole(log) and fields == FIELDS and log["seen"] == SEEN
+        self.time = log["__time__"]
+
+
+class Verdict:
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.streams = {stream.name: stream for sender in session.senders for stream in sender.streams}
+        self.batches = [batch for sender in session.senders for batch in sender.batches]
+        self.arrived: dict[str, list[Arrival]] = collections.defaultdict(list)
+        for order, log in enumerate(session.sandbox.logs()):
+            self.arrived[log.get("name", "")].append(Arrival(log, order))
+        self.repeated = [name for name, arrivals in self.arrived.items() if len(arrivals) > 1]
+        self.passed: dict[str, PassedAnswer] = {}
+        for network in session.disruptions.networks:
+            self.passed |= network.passed
+        self.taken = self.answers_taken()
+        self.seconds = [SecondVerdict(self, project, name) for project, name in PAIRS.items()]
+        # In the last process with traffic everything is known in the end.
+        began = self.last.began
+        self.early = {
+            request for request, answer in self.passed.items() if answer.status == 200 and answer.began < began
+        }
+
+    @property
+    def last(self) -> GatewayRun:
+        """The process in which everything was delivered."""
+        return max((run for run in self.session.runs if run.began <= self.session.settled), key=lambda run: run.began)
+
+    def wrong(self) -> Iterator[str]:
+        for check in (
+            self.lost,
+            self.altered,
+            self.twice,
+            self.disorder,
+            self.counts,
+            *(each.wrong for each in self.seconds),
+        ):
+            lines = list(check())
+            yield from lines[:5]
+            if len(lines) > 5:
+                yield f"and {len(lines) - 5} more like the last one"
+
+    def lost(self) -> Iterator[str]:
+        """Answered logs must be there; of a batch with an unknown fate all or none; of a batch that was cut off
+        none."""
+        for sender in self.session.senders:
+            yield from sender.refusals
+        for batch in self.batches:
+            names = batch.names()
+            count = sum(name in self.arrived for name in names)
+            if batch.fate == STORED and count < len(names):
+                yield f"{len(names) - count} of {len(names)} answered logs from {names[0]} on are lost"
+            elif batch.fate == TORN and count > 0:
+                yield f"{names[0]} arrived though its request was cut off"
+            elif 0 < count < len(names):
+                yield f"the batch from {names[0]} on arrived in part: {count} of {len(names)}"
+
+    def altered(self) -> Iterator[str]:
+        sent = {name for batch in self.batches for name in batch.names()}
+        for name, arrivals in self.arrived.items():
+            if name not in sent:
+                yield f"{name!r} arrived without having been sent"
+                continue
+            expected = self.streams[name.rsplit(".", 1)[0]].place, time_of(name, self.session.base)
+            for arrival in arrivals:
+                if not arrival.is_whole:
+                    yield f"{name} was altered"
+                elif (arrival.place, arrival.time) != expected:
+                    yield f"{name} is at {arrival.place}, {arrival.time}, not {expected}"
+
+    def answers_taken(self) -> set[str]:
+        """The ids of requests whose answers reached a gateway that lived long enough to commit them."""
+        heard: dict[int, float] = collections.defaultdict(float)
+        after = TAKEN_AFTER * self.session.late
+        runs = self.session.runs
+        for batch in self.batches:
+            if batch.fate != STORED:
+                continue
+            for number, run in enumerate(runs):
+                if run.began <= batch.sent and batch.heard <= run.ended:
+                    heard[number] = max(heard[number], batch.sent)
+        # Nothing was queued any more.
+        heard[runs.index(self.last)] = self.session.settled + after
+        taken = set()
+        for request, answer in self.passed.items():
+            for number, run in enumerate(runs):
+                if not run.began <= answer.began <= answer.ended <= run.ended:
+                    continue
+                # An answer that came while the process was stopped is read when it goes on.
+                read = max([answer.ended, *(end for begin, end in run.pauses if begin - 0.05 <= answer.ended <= end)])
+                on_time = read - answer.began <= ON_TIME
+                if answer.status == 200 and request and on_time and read + after <= heard[number]:
+                    taken.add(request)
+        return taken
+
+    def twice(self) -> Iterator[str]:
+        """With `exactly_once` no log may be there twice. Otherwise a second copy is allowed only where the gateway
+        could not know of the first."""
+        for name in self.repeated:
+            arrivals = self.arrived[name]
+            requests = [arrival.request for arrival in arrivals]
+            if arrivals[0].place[0] == "once":
+                yield f"{name} arrived {len(arrivals)} times with exactly_once: {requests}"
+            elif sum(request in self.taken for request in requests) > 1:
+                yield f"{name} was sent again though its answer came through: {requests}"
+            elif len({(arrival.prefix, arrival.pack) for arrival in arrivals}) > 1:
+                yield f"{name} is in several packets, not in one that was sent again: {requests}"
+
+    def disorder(self) -> Iterator[str]:
+        """The logs of a device's stream keep their order in the packs, and also by arrival where one request goes
+        at a time."""
+        prefixes: dict[str, int] = {}
+        for stream in self.streams.values():
+            firsts = [self.arrived[name][0] for name in stored(self.batches, stream) if name in self.arrived]
+            for arrival in firsts:
+                prefixes.setdefault(arrival.prefix, len(prefixes))
+            packs = [(prefixes[arrival.prefix], arrival.pack) for arrival in firsts]
+            orders = [arrival.order for arrival in firsts]
+            if packs != sorted(packs):
+                yield f"packs of {stream.name} are out of order"
+            if self.session.settings["concurrency"] == 1 and orders != sorted(orders):
+                yield f"{stream.name} arrived out of order"
+
+    def counts(self) -> Iterator[str]:
+        """The logs that were accepted are those that arrived, each counted once."""
+        arrived = len(self.arrived)
+        accepted, delivered = (counted(self.session.book, PAIRS, count) for count in ("accepted", "delivered"))
+        if not arrived == accepted == delivered:
+            yield f"{arrived} different logs arrived, the ledgers say: {accepted}, {delivered}"
+
+
+class SecondVerdict:
+    """Compares what a second destination has with what SLS has of the same routes."""
+
+    def __init__(self, verdict: Verdict, project: str, name: str) -> None:
+        session = verdict.session
+        self.verdict, self.name, self.base, self.book = verdict, name, session.base, session.book
+        self.logs = list(session.second.logs(name))
+        self.streams = {
+            stream.name: stream for stream in verdict.streams.values() if stream.is_routed and stream.project == project
+        }
+        self.keys: dict[str, list[str | None]] = collections.defaultdict(list)
+        for key, _, log in self.logs:
+            if log is not None:
+                self.keys[log.get("name", "")].append(key)
+
+    @property
+    def repeated(self) -> int:
+        return sum(len(keys) > 1 for keys in self.keys.values())
+
+    def wrong(self) -> Iterator[str]:
+        yield from self.missing()
+        yield from self.altered()
+        yield from self.repeated_or_late()
+        accepted, delivered = (counted(self.book, [self.name], count) for count in ("accepted", "delivered"))
+        if not len(self.keys) == accepted == delivered:
+            yield f"{len(self.keys)} different logs are at {self.name}, the ledger says: {accepted}, {delivered}"
+
+    def missing(self) -> Iterator[str]:
+        """One transaction stores a batch for both destinations, so both have the same logs. The verdict on SLS says
+        which ones these must be."""
+        at_sls = {name for name in self.verdict.arrived if name.rsplit(".", 1)[0] in self.streams}
+        if missing := at_sls - set(self.keys):
+            yield f"{len(missing)} of {len(at_sls)} logs at SLS are not at {self.name}, such as {min(missing)}"
+        if strange := set(self.keys) - at_sls:
+            yield f"{len(strange)} logs are at {self.name} and not at SLS, such as {min(strange)}"
+
+    def altered(self) -> Iterator[str]:
+        for _, shown, log in self.logs:
+            if log is None:
+                yield f"a line of {self.name} is not whole: {shown}"
+            elif not is_whole(log) or set(log) != {*FIELDS, "date", "tag"} or log["seen"] != SEEN:
+                yield f"a log at {self.name} was altered or not filtered: {shown}"
+            elif stream := self.streams.get(log["name"].rsplit(".", 1)[0]):
+                then = datetime.datetime.fromisoformat(log["date"]).timestamp()
+                # The tag of a log in JSON is its topic.
+                if (log["tag"], str(int(then))) != (stream.place[2], time_of(log["name"], self.base)):
+                    yield f"a log at {self.name} has another tag or time than {stream.place}: {shown}"
+
+    def repeated_or_late(self) -> Iterator[str]:
+        """A server that honours `Idempotency-Key` stores each log once, and in the order of its stream: requests go
+        one at a time."""
+        if self.name != "server":
+            return
+        for name, keys in self.keys.items():
+            if len(set(keys)) > 1:
+                yield f"{name} is at {self.name} under several idempotency keys: {keys}"
+        places = {name: place for place, name in enumerate(self.keys)}
+        for stream in self.streams.values():
+            order = [places[name] for name in stored(self.verdict.batches, stream) if name in places]
+            if order != sorted(order):
+                yield f"{stream.name} arrived out of order at {self.name}"
+
+
+def stored(batches: Iterable[Batch], stream: DeviceStream) -> Iterator[str]:
+    for batch in batches:
+        if batch.stream is stream and batch.is_stored:
+            yield from batch.names()
+
 
 # Kills for each session. Each session has a gateway, a sandbox and settings of its own.
 SHORT, LONG = [10], [32] * 10

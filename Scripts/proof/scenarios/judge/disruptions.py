@@ -9,11 +9,9 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
-from harness.gateway import TOKEN, Gateway
-from harness.http import ask
-from harness.process import busy
+from harness.gateway import TOKEN, Gateway, Sandbox, ask
+from harness.measures import busy
 from harness.program import KEY
-from harness.sandbox import Sandbox
 from proof.faults.log_server import LogServer
 from proof.scenarios.judge import plan
 from proof.scenarios.judge.faulty_network import Network

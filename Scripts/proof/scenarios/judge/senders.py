@@ -11,7 +11,7 @@ from collections.abc import Callable
 from random import Random
 
 from harness.encodings import field, varint
-from harness.sandbox import Log
+from harness.gateway import Log
 from proof.clients.device import ConnectionLost, Device, log, request
 
 # The fate of a batch: answered with 200; unknown; cut off by the device itself, so that it never was a batch.

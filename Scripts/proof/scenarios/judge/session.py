@@ -1,20 +1,56 @@
 """One session of the judge: devices send while the rounds of a plan disturb the gateway, then all faults end."""
 
 import json
+import pathlib
 import shutil
 import time
+from collections.abc import Iterable, Iterator
 from random import Random
 from typing import Any
 
-from harness.calibration import delay, slowness
-from harness.gateway import Gateway
+from harness.gateway import Gateway, Log
+from harness.measures import delay, slowness
 from proof import fan_out
-from proof.scenarios.judge import plan, second_destinations
+from proof.fan_out import SEEN, FanOut
+from proof.faults.log_server import LogServer
+from proof.scenarios.judge import plan
 from proof.scenarios.judge.disruptions import Disruptions, GatewayRun
 from proof.scenarios.judge.plan import Round
-from proof.scenarios.judge.second_destinations import PAIRS, SecondDestinations, counted
 from proof.scenarios.judge.senders import GatewayAddress, Sender
 from proof.trial import Trial
+
+# The SLS destinations, each with the destination of another kind that gets the same logs.
+PAIRS = {"least": "archive", "once": "server"}
+ROUTED = f"""filters: [{{ name: proof, steps: [{{ set: {{ seen: {SEEN} }} }}] }}]
+routes: [{", ".join(f'{{ match: "{project}-*.**", to: [{project}, {other}] }}' for project, other in PAIRS.items())}]"""
+
+
+def counted(book: dict[str, Any], names: Iterable[str], count: str) -> int:
+    """The sum of one of the ledger's counts. A destination appears in the ledger with its first log."""
+    return sum(book["destinations"].get(name, {}).get(count, 0) for name in names)
+
+
+class SecondDestinations:
+    def __init__(self, trial: Trial, directory: pathlib.Path, random: Random) -> None:
+        directory.mkdir()
+        self.archive = FanOut(directory, ", keep: 10000, compress: gzip")
+        self.server = trial.remember(LogServer(random))
+        self.destinations = (
+            f"{self.archive.destination}\n  server: {{ kind: http, url: http://127.0.0.1:{self.server.port}/in, "
+            f"body: {random.choice(['json_array', 'ndjson'])}, compress: {random.choice(['gzip', 'none'])}, "
+            "success: [200], concurrency: 1, packet: { age: 50ms, logs: 60 }, connect_timeout: 1s, "
+            "send_timeout: 1500ms, retry: { first: 50ms, most: 1s } }\n"
+        )
+
+    def logs(self, name: str) -> Iterator[tuple[str | None, str, Log | None]]:
+        """The idempotency key, the log as it is shown in a complaint, and the log."""
+        if name == "archive":
+            for shown, log in self.archive.lines():
+                yield None, shown, log
+        else:
+            for key, log in self.server.logs():
+                yield key, str(log), log
+
 
 DEVICES = 16
 # Seconds for a start, times the slowness of the machine, and without the time in which the gateway had no core. A
@@ -27,7 +63,7 @@ READY_AT_LAST = 60
 DELIVERED_WITHIN, DELIVERED_AFTER_QUOTA_WITHIN = 30, 75
 # More seconds for each waiting log: in packets of twenty, one at a time, with a tenth of a core.
 A_LOG = 0.005
-SETTINGS = f"""{second_destinations.SETTINGS}
+SETTINGS = f"""{ROUTED}
 drain_timeout: 1s
 credentials: {{ encryption_key: a-passphrase-of-the-judge-that-is-long-enough, default: {{ from: environment }} }}"""
 

@@ -13,15 +13,14 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from harness.gateway import Sandbox
 from harness.program import DidNotStart
-from harness.sandbox import Sandbox
 from harness.waiting import wait_until
-from proof import fan_out
+from proof import fan_out, queues
 from proof.clients.device import ConnectionLost
 from proof.clients.writer import Writer, arrivals_by_name
 from proof.disk import syscalls
 from proof.disk.syscalls import Call
-from proof.queues import starting_queues
 from proof.trial import Case, Trial
 
 # A file name with a timestamp.
@@ -80,7 +79,7 @@ class KilledRun(Case):
     def begin(self, before: Sequence[str]) -> None:
         self.scene.prepare(self.sandbox)
         self.sandbox.control("DELETE", "/logs")
-        self.start(self.sandbox if self.scene.delivers else starting_queues.NOWHERE, before, wait=False)
+        self.start(self.sandbox if self.scene.delivers else queues.NOWHERE, before, wait=False)
 
     def act(self) -> None:
         self.gateway.wait_for("sluice is ready")

@@ -8,14 +8,13 @@ import random
 import shutil
 from collections.abc import Iterator
 
-from harness.gateway import Gateway
-from harness.sandbox import Sandbox
+from harness.gateway import Gateway, Sandbox
 from harness.waiting import wait_until
+from proof import queues
 from proof.clients.writer import Writer, arrivals_by_name, post_together
 from proof.disk.recording import Recording
 from proof.fan_out import FanOut, is_dropped
-from proof.queues import starting_queues
-from proof.scenarios.power import exactly_once
+from proof.scenarios import exactly_once
 from proof.trial import Trial
 
 
@@ -60,7 +59,7 @@ def quiet(gateway: Gateway, writer: Writer, sandbox: Sandbox) -> None:
     posts(gateway, writer, 10)
     sandbox.fault(status=503)
     posts(gateway, writer, 10)
-    starting_queues.checkpointed(gateway, lambda: writer.post(gateway, 40, "large", 4_000))
+    queues.checkpointed(gateway, lambda: writer.post(gateway, 40, "large", 4_000))
     posts(gateway, writer, 6)
 
 
@@ -111,11 +110,11 @@ def recordings(trial: Trial) -> Iterator[tuple[Recording, float]]:
     yield Recording(trial, "several at a time", None, [several]), 0.2
     yield normal(trial, "normal"), 0.1
     yield Recording(trial, "fan-out", None, [quiet, stopped, delivered], fans_out=True), 0.2
-    backlog = starting_queues.backlog(trial)
-    data, writer, gone = starting_queues.damaged(trial, backlog)
+    backlog = queues.backlog(trial)
+    data, writer, gone = queues.damaged(trial, backlog)
     yield Recording(trial, "salvage", (data, writer), [delivered, delivered], gone=frozenset(gone)), 0.1
-    yield Recording(trial, "salvage with a log", starting_queues.damaged_behind_log(trial), [delivered]), 0.1
-    for older in starting_queues.older(trial, backlog)[:1]:
+    yield Recording(trial, "salvage with a log", queues.damaged_behind_log(trial), [delivered]), 0.1
+    for older in queues.older(trial, backlog)[:1]:
         yield Recording(trial, "migration", older, [delivered, delivered]), 0.1
     if trial.is_long:
         yield Recording(trial, "large", None, [large, delivered]), 0.1

@@ -7,13 +7,12 @@ import sqlite3
 from collections.abc import Iterable
 
 from harness.encodings import unlz4
-from harness.gateway import Gateway
-from harness.sandbox import Log
+from harness.gateway import Gateway, Log
+from proof import queues
 from proof.clients.writer import DEVICES, Writer, post_together
 from proof.disk import syscalls
 from proof.disk.posix_files import File, RecordedDisk
 from proof.disk.syscalls import Call
-from proof.queues import starting_queues
 from proof.trial import Trial
 
 CHANGES = "SELECT count(*) FROM audit WHERE action IN ('pause', 'resume')"
@@ -58,7 +57,7 @@ def unsynced(trial: Trial, durability: str, posts: int, name: str = "") -> tuple
     data.mkdir(mode=0o700)
     machine = RecordedDisk(data)
     settings = f"queue: {{ durability: {durability} }}"
-    gateway = trial.gateway(starting_queues.NOWHERE, data=data, settings=settings, before=syscalls.recording(file))
+    gateway = trial.gateway(queues.NOWHERE, data=data, settings=settings, before=syscalls.recording(file))
     writer = Writer(random.Random(trial.seed))
     with concurrent.futures.ThreadPoolExecutor(1) as operator:
         steering = operator.submit(operate, gateway, posts)

@@ -6,18 +6,17 @@ import http.client
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from harness.gateway import Sandbox
 from harness.program import DidNotStart
-from harness.sandbox import Sandbox
 from harness.waiting import wait_until
+from proof import queues
 from proof.clients.device import ConnectionLost
 from proof.clients.writer import Writer
 from proof.disk import syscalls
 from proof.disk.syscalls import Call
-from proof.queues import starting_queues
-from proof.queues.queue_files import DATABASE, PAGE, WAL, frames
-from proof.queues.starting_queues import Base
-from proof.scenarios.kills import kill_points
-from proof.scenarios.kills.killed_run import STAMPED, KilledRun, KillScene, Point, names_in
+from proof.queues import DATABASE, PAGE, WAL, Base, frames
+from proof.scenarios import kill_points
+from proof.scenarios.killed_run import STAMPED, KilledRun, KillScene, Point, names_in
 from proof.trial import Trial
 
 # Offset and length of a write.
@@ -36,15 +35,15 @@ ASIDE = "queue.corrupt"
 def check(trial: Trial) -> None:
     # A sandbox of its own: a late log of one run must not count for another part.
     sandbox = trial.sandbox()
-    fresh, backlog = starting_queues.fresh(trial), starting_queues.backlog(trial)
-    harmed = starting_queues.damaged(trial, backlog)
+    fresh, backlog = queues.fresh(trial), queues.backlog(trial)
+    harmed = queues.damaged(trial, backlog)
     for scene in [
         KillScene("syncs of a first start", (None, Writer(trial.random)), first_start, makes_token=True),
         KillScene("syncs of a life", fresh, deliver),
         KillScene("syncs of a checkpoint", fresh, fill, delivers=False),
         KillScene("syncs behind a torn log", torn(trial), deliver),
         KillScene("syncs of a salvage", harmed[:2], deliver, gone=frozenset(harmed[2])),
-        *[KillScene("syncs of a migration", queue, deliver) for queue in starting_queues.older(trial, backlog)[:1]],
+        *[KillScene("syncs of a migration", queue, deliver) for queue in queues.older(trial, backlog)[:1]],
     ]:
         syncs = attempt(trial, scene, sandbox, *NEVER)[0].syncs
         # First the n-th sync of each thread; then, by file, the syncs that these runs do not reach because another
@@ -97,7 +96,7 @@ def recover(case: KilledRun) -> None:
 def torn(trial: Trial) -> Base:
     """A queue whose WAL ends in a torn transaction, as a power cut leaves it."""
     data, writer = trial.work / "torn", Writer(trial.random, "whole")
-    gateway = trial.gateway(starting_queues.NOWHERE, data=data)
+    gateway = trial.gateway(queues.NOWHERE, data=data)
     for _ in range(5):
         writer.post(gateway)
     kept = set(writer.answered)

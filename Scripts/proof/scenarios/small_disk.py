@@ -1,20 +1,18 @@
 """A small file system that the queue fills, one that other files fill, and one that becomes read-only."""
 
-import contextlib
 import os
 from collections.abc import Callable
 from typing import Any
 
+from harness.gateway import Sandbox
 from harness.program import DidNotStart
-from harness.sandbox import Sandbox
 from harness.waiting import wait_until
+from proof.clients.promised_logs import Life
 from proof.faults.mounts import FragileDisk, Mounted, SmallDisk, fill
-from proof.gateway_life import Life
-from proof.queues.prepared import SETTINGS
-from proof.queues.queue_files import DATABASE, first_pages, wipe
-from proof.trial import Trial, Unavailable
+from proof.queues import DATABASE, first_pages, wipe
+from proof.trial import Trial
 
-ROOM = f"queue: {{ min_free_bytes: 1MiB }}\n{SETTINGS}"
+ROOM = "queue: { min_free_bytes: 1MiB }\ndrain_timeout: 100ms"
 
 
 def check(trial: Trial, sandbox: Sandbox) -> None:
@@ -26,12 +24,7 @@ def check(trial: Trial, sandbox: Sandbox) -> None:
         (read_only, FragileDisk(trial.work / "fragile", 32)),
     ]
     for scenario, disk in scenarios:
-        with contextlib.ExitStack() as mounted:
-            try:
-                mounted.enter_context(disk)
-            except Unavailable as error:
-                trial.skip(scenario.__name__, f"this machine cannot mount it: {error}")
-                continue
+        with trial.skips(scenario.__name__), disk:
             scenario(trial, sandbox, disk)
         sandbox.clear_faults()
 
@@ -141,7 +134,7 @@ def without_any_room(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
 
 def read_only(trial: Trial, sandbox: Sandbox, disk: FragileDisk) -> None:
     """ext4 becomes read-only after an error, as on a breaking disk, and writable by a new mount."""
-    settings = SETTINGS.replace("100ms", "1s") + "\nqueue: { min_free_bytes: 1MiB }"
+    settings = ROOM.replace("100ms", "1s")
     life = Life(trial, sandbox, "read-only", settings, disk.directory)
     sandbox.fault(status=503)
     before = [life.post() for _ in range(20)]

@@ -10,14 +10,13 @@ import stat
 from collections.abc import Iterator
 from typing import TypeVar
 
-from harness.gateway import Gateway
-from harness.sandbox import Sandbox
+from harness.gateway import Gateway, Sandbox
+from proof import queues
 from proof.clients.writer import Writer, post_together
 from proof.fan_out import FanOut
-from proof.queues import starting_queues
-from proof.queues.starting_queues import Base
-from proof.scenarios.kills.killed_run import KilledRun, KillScene, Point, points
-from proof.scenarios.power import answer_after_sync
+from proof.queues import Base
+from proof.scenarios import answer_after_sync
+from proof.scenarios.killed_run import KilledRun, KillScene, Point, points
 from proof.trial import Trial
 
 Chosen = TypeVar("Chosen")
@@ -29,8 +28,8 @@ SECOND = {"AccessKeyId": "second-id", "AccessKeySecret": "second-secret"}
 
 def scenario(trial: Trial) -> Iterator[KillScene]:
     """The scenes in which it is killed."""
-    fresh, backlog = starting_queues.fresh(trial), starting_queues.backlog(trial)
-    harmed = starting_queues.damaged(trial, backlog)
+    fresh, backlog = queues.fresh(trial), queues.backlog(trial)
+    harmed = queues.damaged(trial, backlog)
     yield KillScene("first start", (None, Writer(trial.random)), first_start, makes_token=True, after=same_token)
     yield KillScene("enqueue", fresh, lambda case: [case.writer.post(case.gateway) for _ in range(4)], delivers=False)
     yield KillScene("several at a time", fresh, several, delivers=False)
@@ -44,8 +43,8 @@ def scenario(trial: Trial) -> Iterator[KillScene]:
     )
     yield KillScene("salvage", harmed[:2], deliver, gone=frozenset(harmed[2]))
     if trial.is_long:
-        yield KillScene("salvage with a log", starting_queues.damaged_behind_log(trial), deliver)
-    for older in starting_queues.older(trial, backlog)[: 2 if trial.is_long else 1]:
+        yield KillScene("salvage with a log", queues.damaged_behind_log(trial), deliver)
+    for older in queues.older(trial, backlog)[: 2 if trial.is_long else 1]:
         yield KillScene(f"migration of {older[0].name}", older, deliver)
 
 
@@ -97,7 +96,7 @@ def fill(case: KilledRun) -> None:
 
 def new_wal(case: KilledRun) -> None:
     # An idle WAL is moved into the database. The next write begins a new WAL.
-    starting_queues.checkpointed(case.gateway, lambda: case.writer.post(case.gateway))
+    queues.checkpointed(case.gateway, lambda: case.writer.post(case.gateway))
     for _ in range(2):
         case.writer.post(case.gateway)
 

@@ -1,23 +1,175 @@
-"""A disk that is full, fails, is slow or read-only: no false 2xx, a state that names the problem, and recovery
-without help."""
+"""A disk that is full, fails, is slow or read-only: no false 2xx, a state that names the problem, and recovery without help."""
 
 import concurrent.futures
+import contextlib
+import pathlib
+import re
 import shutil
+import signal
+import subprocess
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from statistics import median
+from typing import Self
 
-from harness.calibration import delay
-from harness.process import context_switches
-from harness.sandbox import Sandbox
-from harness.waiting import wait_until
+from harness.gateway import Sandbox
+from harness.measures import context_switches, delay
+from harness.program import Program
+from harness.waiting import look_until, wait_until
+from proof import fan_out
 from proof.clients.device import Device
-from proof.faults.syscall_faults import SyscallFault
-from proof.gateway_life import Life
-from proof.queues.queue_files import DATABASE, WAL
-from proof.scenarios.disk import file_faults, small_disk
-from proof.scenarios.kills import failed_syncs
+from proof.clients.promised_logs import Life
+from proof.fan_out import FanOut, is_dropped
+from proof.faults.mounts import SmallDisk, fill
+from proof.queues import DATABASE, WAL
+from proof.scenarios import failed_syncs, small_disk
 from proof.trial import Trial
+
+
+class SyscallFault:
+    """For the length of the block, system calls on the files fail or are delayed as `how` says: error=EIO,
+    delay_exit=200000, when=1."""
+
+    def __init__(self, program: Program, calls: str, how: str, *files: pathlib.Path) -> None:
+        self.log = program.journal.with_suffix(".trace")
+        self.notes = program.journal.with_suffix(".attached")
+        words = ["strace", "-f", "-p", str(program.process.pid), "-o", str(self.log), "-y"]
+        words += [word for file in files for word in ("-P", str(file))]
+        # Traces the failing calls, and the calls that show how the program reacts.
+        words += ["-e", f"trace={calls},openat,pwrite64,fdatasync,fsync", "-e", f"inject={calls}:{how}"]
+        with open(self.notes, "wb") as notes:
+            self.tracer = subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=notes)
+
+    def __enter__(self) -> Self:
+        look_until(lambda: self.is_attached or self.tracer.poll() is not None, 30, pause=0.005)
+        if not self.is_attached:
+            self.__exit__()
+            raise OSError(f"strace cannot trace: {self.notes.read_text()[-300:]}")
+        return self
+
+    @property
+    def is_attached(self) -> bool:
+        return " attached" in self.notes.read_text()
+
+    def __exit__(self, *_: object) -> None:
+        """Detaches strace. The program goes on without the fault."""
+        if self.tracer.poll() is None:
+            self.tracer.send_signal(signal.SIGINT)
+        try:
+            self.tracer.wait(10)
+        finally:
+            # A strace that does not detach would hold the program and outlive this trial.
+            if self.tracer.poll() is None:
+                self.tracer.kill()
+                self.tracer.wait()
+
+    def hits(self) -> int:
+        return self.log.read_text(errors="replace").count("(INJECTED)")
+
+    def calls(self) -> Iterator[tuple[str, str, bool]]:
+        """Call, file name and whether it failed, in order."""
+        pattern = re.compile(r'^\d+ +(\w+)\((?:AT_FDCWD<.*?>, "|\d+<)[^">]*?([\w.-]+)[">].* = (-?\d+)')
+        for line in self.log.read_text(errors="replace").splitlines():
+            if found := pattern.match(line):
+                yield found[1], found[2], int(found[3]) < 0
+
+
+FILE_FAULTS = [("write", "error=ENOSPC"), ("write", "error=EIO"), ("fdatasync", "error=EIO")]
+
+
+class ArchivingLife(Life):
+    """A gateway that fans out to SLS and to a file below `directory`."""
+
+    def __init__(self, trial: Trial, sandbox: Sandbox, name: str, directory: pathlib.Path) -> None:
+        directory.mkdir(exist_ok=True)
+        self.fan_out = FanOut(directory, ", keep: 1000, compress: gzip")
+        super().__init__(trial, sandbox, name, fan_out.SETTINGS, others=self.fan_out.destination)
+
+    def expect_all_at_sls(self) -> None:
+        """Waits until SLS has all answered logs, while the file takes none."""
+        kept = {name for name in self.promises.answered if not is_dropped(name)}
+        wait_until(
+            lambda: kept <= self.promises.arrived(self.sandbox).names,
+            what=f"{self.name}: SLS does not get all logs while the file cannot be written",
+            pause=0.1,
+        )
+
+    def check_both(self) -> None:
+        """Kills and restarts the gateway. Both destinations must have everything that it promised."""
+        self.gateway.kill()
+        self.start()
+        ledger = self.gateway.drain(30)
+        self.expect(not ledger["ledger"]["queued"], f"logs still wait: {ledger}")
+        self.expect(not ledger["ledger"]["discarded"], f"logs were discarded: {ledger}")
+        self.wrong(*self.fan_out.wrong(self.gateway, self.sandbox.logs(), self.promises.answered))
+        altered = self.promises.arrived(self.sandbox).altered
+        self.expect(not altered, f"altered: {altered[:1]}")
+        self.gateway.kill()
+        self.sandbox.control("DELETE", "/logs")
+
+
+def check_file(trial: Trial, sandbox: Sandbox, has_strace: bool) -> None:
+    for calls, how in FILE_FAULTS if has_strace else []:
+        failing_file(trial, sandbox, calls, how)
+    killed_file(trial, sandbox)
+    with trial.skips("a full disk of a file"), SmallDisk(trial.work / "archive-disk", 8) as disk:
+        full_file(trial, sandbox, disk)
+
+
+def failing_file(trial: Trial, sandbox: Sandbox, calls: str, how: str) -> None:
+    life = ArchivingLife(trial, sandbox, f"{calls} {how} of the file", trial.work / f"archive-{calls}-{how[-5:]}")
+    life.post()
+    life.gateway.drain()
+    with SyscallFault(life.gateway, calls, how, life.fan_out.path) as fault:
+        answers = [life.post() for _ in range(10)]
+        life.expect_all_at_sls()
+        wait_until(fault.hits, what=f"{life.name}: the fault hit no call")
+        queued = life.gateway.ledger()["destinations"]["archive"]["queued"]
+    life.expect(answers == [200] * 10, f"batches are answered with {answers}")
+    life.expect(queued, "the file's logs left the queue though they are not safe")
+    life.gateway.require_drained()
+    trial.say(f"{life.name}: {fault.hits()} calls hit, {queued} logs waited for the file, none for SLS")
+    life.check_both()
+
+
+def killed_file(trial: Trial, sandbox: Sandbox) -> None:
+    """Kills at random moments, while the file rotates and archives are compressed."""
+    life = ArchivingLife(trial, sandbox, "killed while it writes", trial.work / "archive-killed")
+    kills = 30 if trial.is_long else 6
+    for _ in range(kills):
+        timer = threading.Timer(trial.random.uniform(0.02, 0.8), life.gateway.kill)
+        timer.start()
+        # A connection that ends is opened again, and refused once the gateway is gone.
+        with contextlib.suppress(OSError):
+            while life.gateway.is_running:
+                life.post(8, 30_000)
+        timer.join()
+        life.start()
+    life.gateway.require_drained()
+    files = life.fan_out.files()
+    life.expect(len(files) > 2, f"the file did not rotate: {files}")
+    trial.say(f"{life.name}: {kills} kills, {len(life.promises.answered)} answered logs, {len(files)} files")
+    life.check_both()
+
+
+def full_file(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
+    life = ArchivingLife(trial, sandbox, "a full disk of the file", disk.directory)
+    life.post()
+    life.gateway.drain()
+    fill(disk.directory / "others")
+    answers = [life.post(8, 3_000) for _ in range(10)]
+    life.expect(answers == [200] * 10, f"batches are answered with {answers}")
+    life.expect_all_at_sls()
+    life.gateway.kill()
+    life.start()
+    left = life.gateway.drain(1)["destinations"]["archive"]["queued"]
+    life.expect(left, "the file's logs left the queue though its disk is full")
+    (disk.directory / "others").unlink()
+    life.gateway.require_drained()
+    trial.say(f"{life.name}: {left} logs waited for room, none for SLS")
+    life.check_both()
+
 
 SYNC = "fdatasync,fsync"
 # Voluntary context switches of a thread per second, with twenty requests in that second. Under strace a spinning
@@ -47,7 +199,7 @@ def check(trial: Trial) -> None:
         slow(trial, sandbox)
     else:
         trial.skip("faults of single calls", "this machine has no strace")
-    file_faults.check(trial, sandbox, has_strace)
+    check_file(trial, sandbox, has_strace)
     small_disk.check(trial, sandbox)
 
 

@@ -1,1 +1,0 @@
-"""Queues with known content, and the format of their files."""

@@ -1,1 +1,0 @@
-"""Failing, slow and full disks."""

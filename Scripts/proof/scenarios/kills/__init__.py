@@ -1,1 +1,0 @@
-"""Kills in place of system calls, and failed syncs."""

@@ -1,1 +1,0 @@
-"""Limited descriptors, connections and memory."""

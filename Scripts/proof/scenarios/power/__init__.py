@@ -1,1 +1,0 @@
-"""Power cuts on recorded disks."""

@@ -1,1 +1,0 @@
-"""Jumps of the wall clock."""
