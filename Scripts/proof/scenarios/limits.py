@@ -16,7 +16,7 @@ from harness.gateway import TOKEN, Gateway, Sandbox, ask
 from harness.measures import delay, memory
 from harness.program import DidNotStart
 from harness.waiting import look_until, wait_until
-from proof.clients.connection_herd import ConnectionHerd
+from proof.clients.connection_herd import HEAD, ConnectionHerd
 from proof.clients.device import Device
 from proof.clients.promised_logs import Life
 from proof.trial import Trial
@@ -203,13 +203,12 @@ def crowded(trial: Trial, life: Life, name: str, count: int, at_most: int) -> No
     before, resident = descriptors_and_memory(life.gateway)
     herd = ConnectionHerd(life.gateway.devices, count)
     try:
-        opened = herd.ask("open")
-        life.expect(not opened["failed"], f"{opened['failed']} of {count} connections failed")
-        turned, kept = drop_refused(herd)
+        life.expect(not herd.failed, f"{herd.failed} of {count} connections failed")
+        turned, kept = herd.drop_refused(), len(herd.devices)
         # The first device has one of the connections. An operator's tool may have had another.
         life.expect(at_most - 2 <= kept <= at_most, f"it keeps {kept} of {count} connections, {at_most} are allowed")
         life.expect(set(turned) <= {"503", "closed"}, f"refused connections ended with {turned}")
-        posts = herd.ask("post")
+        posts = herd.post_sample()
         life.expect(set(posts) == {"200", "lost"} and not posts["lost"], f"kept connections were answered {posts}")
         life.expect(life.post() == 200, "the first device is not served")
         served = still_serves(life)
@@ -217,9 +216,8 @@ def crowded(trial: Trial, life: Life, name: str, count: int, at_most: int) -> No
         most, grown = descriptors_and_memory(life.gateway)
         grown -= resident
         trial.at_most(f"{name}: {kept} connections cost", grown, ONCE + EACH * kept, "KiB")
-        herd.ask("close")
     finally:
-        herd.end()
+        herd.close()
     wait_until(
         lambda: life.gateway.metric('sluice_http_connections{listener="devices"}') <= 1,
         what=f"{name}: connections are not closed",
@@ -249,17 +247,6 @@ def still_serves(life: Life) -> bool:
         return False
 
 
-def drop_refused(herd: ConnectionHerd) -> tuple[Counter[str], int]:
-    """Repeats until no connection is refused any more. Returns how the others ended, and how many are left."""
-    turned: Counter[str] = Counter()
-    while True:
-        now = herd.ask("drop refused")
-        kept = now.pop("kept")
-        turned.update(now)
-        if not any(now.values()):
-            return turned, kept
-
-
 def ordinary_device(life: Life, times: list[float], count: int) -> None:
     """Measures the waits of an ordinary device."""
     for _ in range(count):
@@ -285,19 +272,19 @@ def slow_crowd(trial: Trial, sandbox: Sandbox) -> None:
     before, _ = descriptors_and_memory(life.gateway)
     herd = ConnectionHerd(life.gateway.devices, count)
     try:
-        herd.ask("open")
-        _, kept = drop_refused(herd)
+        herd.drop_refused()
+        kept = len(herd.devices)
         life.expect(kept == count, f"only {kept} of {count} were accepted")
         began = time.monotonic()
-        herd.ask("begin heads")
+        herd.send(HEAD)
         told: Counter[str] = Counter()
         while told.total() < kept and time.monotonic() < began + limit + 20:
-            herd.ask("send a byte")
+            herd.send(b"x")
             ordinary_device(life, times, 20)
-            told.update(herd.ask("count ended"))
+            told.update(herd.drop_ended())
         took = time.monotonic() - began
     finally:
-        herd.end()
+        herd.close()
     life.expect(set(told) <= {"503", "closed"} and told.total() == kept, f"slow clients ended with {told}")
     # A byte that arrives after the end of a connection discards its answer.
     life.expect(told["503"] >= 0.9 * kept, f"slow clients ended with {told}")
