@@ -168,7 +168,6 @@ def benching(seconds: float) -> Iterator[Bench]:
 
 
 def finish(load: "subprocess.Popen[str]") -> dict[str, float]:
-    """The figures that wrk printed."""
     text = load.communicate(timeout=600)[0]
     line = next(line for line in text.splitlines() if line.startswith("wrk "))
     return {name: float(value) for name, value in (pair.split("=") for pair in line.split()[1:])}

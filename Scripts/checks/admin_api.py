@@ -95,8 +95,6 @@ def numbered_logs(count: int) -> bytes:
 
 
 class AdminAPI:
-    """The gateway under test."""
-
     def __init__(self, check: Check) -> None:
         self.check = check
         self.sandbox: Sandbox = check.sandbox()
@@ -172,7 +170,6 @@ class AdminAPI:
         self.check.expect(not missing, f"never made: {missing}")
 
     def undo_changes(self) -> None:
-        """Returns to the configuration."""
         for name in ("app", "night"):
             self.ask("DELETE", f"/admin/destinations/{name}")
             self.ask("POST", f"/admin/destinations/{name}/resume")

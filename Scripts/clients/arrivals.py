@@ -45,7 +45,6 @@ class Sent:
     nanoseconds: int | None = None
 
     def shown(self) -> Log:
-        """The log as the sandbox shows it."""
         log: Log = {"__project__": self.project, "__logstore__": self.logstore}
         log |= {"__topic__": self.topic, "__source__": self.source}
         log |= {f"__tag__:{key}": value for key, value in self.tags.items()}
@@ -67,7 +66,6 @@ class Arrivals:
 
     @property
     def devices(self) -> int:
-        """The port to which clients send."""
         return self.gateway.devices
 
     def send(self, method: str, target: str, headers: dict[str, Any], body: bytes = b"") -> Answer:

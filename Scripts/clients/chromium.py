@@ -38,7 +38,6 @@ def write(arrivals: Arrivals) -> None:
 
 
 def visit(arrivals: Arrivals) -> dict[str, bool]:
-    """Opens the page and returns what it reports."""
     said: queue.Queue[bytes] = queue.Queue()
     page = pathlib.Path(__file__).with_name("page.html").read_text().replace("DEVICES", str(arrivals.devices))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), type("Site", (Site,), {"page": page, "said": said})) as site:

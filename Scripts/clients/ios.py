@@ -28,7 +28,6 @@ PACK = "__pack_id__"
 
 
 def logs(arrivals: Arrivals, name: str) -> Packet:
-    """The logs of one packet."""
     packet = []
     for index in range(5):
         moment = int(time.time()) - 30 + index

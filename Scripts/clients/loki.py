@@ -26,11 +26,9 @@ def expect(
     metadata: dict[str, str] | None = None,
     moment: int | None = None,
 ) -> None:
-    seconds, nanoseconds = divmod(moment, 10**9) if moment else (None, None)
+    seconds, part = divmod(moment, 10**9) if moment else (None, None)
     topic = labels.get("service_name", labels.get("app", labels.get("job", "loki")))
-    arrivals.expect(
-        Sent({"content": line, **(metadata or {})}, "shop", "loki", topic, "", labels, seconds, nanoseconds)
-    )
+    arrivals.expect(Sent({"content": line, **(metadata or {})}, "shop", "loki", topic, "", labels, seconds, part))
 
 
 def write(arrivals: Arrivals) -> None:

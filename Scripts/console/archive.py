@@ -94,9 +94,7 @@ def check_archives(check: Check, gateway: Gateway, work: pathlib.Path) -> None:
     with file.open("rb") as stream:
         flows = [flow for flow in FlowReader(stream).stream() if isinstance(flow, HTTPFlow)]
     flows = [flow for flow in flows if flow.request.port == gateway.devices]
-    check.expect(
-        [flow.request.get_content() for flow in flows[:3]] == bodies, "mitmproxy reads other bodies than were sent"
-    )
+    check.expect([flow.request.get_content() for flow in flows[:3]] == bodies, "mitmproxy reads other bodies")
     check.expect([flow.response and flow.response.status_code for flow in flows] == [200] * 3 + [400], "other answers")
     lines = gateway.ask(f"/admin/captures/{capture}/export").splitlines()
     check.expect([json.loads(line)["n"] for line in lines] == [1, 2, 3, 4], "the export does not have each record")

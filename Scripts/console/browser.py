@@ -130,7 +130,6 @@ class Browser:
 
     @property
     def is_too_wide(self) -> bool:
-        """The page scrolls sideways."""
         page = "document.documentElement"
         return bool(self.driver.execute_script(f"return {page}.scrollWidth > {page}.clientWidth"))
 

@@ -54,7 +54,6 @@ class OrdinaryClients(Worker):
 
 
 def measure(port: int, seconds: float) -> tuple[float, list[str]]:
-    """The 99th percentile of the answer times, and the failures."""
     clients = OrdinaryClients(port)
     time.sleep(seconds)
     clients.end()

@@ -16,8 +16,6 @@ class CheckFailed(Exception):
 
 
 class Run:
-    """A directory, programs that end with the run, and the list of complaints."""
-
     complaints_max = sys.maxsize
 
     def __init__(self, name: str, work: pathlib.Path) -> None:
@@ -29,7 +27,6 @@ class Run:
         print(f"{self.name}: {line}", flush=True)
 
     def wrong(self, *lines: str) -> None:
-        """Notes broken promises."""
         self.complaints += lines[: self.complaints_max - len(self.complaints)]
 
     def expect(self, holds: object, complaint: str) -> bool:
@@ -50,18 +47,14 @@ class Run:
 
 
 class Check(Run):
-    """One run of a check-* script."""
-
     def fail(self, line: str) -> NoReturn:
         raise CheckFailed(line)
 
     def require(self, holds: object, complaint: str) -> None:
-        """Ends the check unless this holds."""
         if not holds:
             self.fail(complaint)
 
     def gateway(self, destinations: str, settings: str = "", data: str = "data", **options: Any) -> Gateway:
-        """A gateway on a data directory of this check."""
         return Gateway(self.work, self.work / data, destinations, settings, programs=self.programs, **options)
 
     def stop(self, gateway: Gateway) -> None:

@@ -50,8 +50,6 @@ Log = dict[str, Any]
 
 
 class SandboxControl:
-    """A running sandbox, by its port."""
-
     port: int
 
     def __init__(self, port: int) -> None:
@@ -62,7 +60,6 @@ class SandboxControl:
         return json.loads(ask(self.port, path, method=method, body=body) or b"null")
 
     def fault(self, **fault: object) -> None:
-        """Adds a fault to the answers that follow."""
         self.control("POST", "/faults", fault)
 
     def clear_faults(self) -> None:
@@ -163,7 +160,6 @@ class Gateway(Program):
         self.devices, self.admin = port_of(ready["devices"]), port_of(ready["admin"])
 
     def own_sandbox(self) -> SandboxControl:
-        """The sandbox in this process."""
         return SandboxControl(port_of(self.wait_for_start("sandbox listening")["address"]))
 
     def ask(self, path: str, method: str = "GET", body: bytes | None = None) -> bytes:

@@ -61,7 +61,6 @@ def memory(pid: int, name: str = "VmHWM") -> float:
 
 
 def per_thread(pid: int, name: str, read: Callable[[TextIO], Value]) -> dict[str, Value]:
-    """What `read` finds in this file of each thread."""
     found = {}
     for thread in os.listdir(f"/proc/{pid}/task"):
         try:
@@ -86,9 +85,8 @@ def thread_seconds(pid: int, prefix: str) -> dict[str, float]:
 
 def context_switches(pid: int) -> dict[str, int]:
     """How often each thread gave up its processor voluntarily: each wait counts, and each call that strace stops."""
-    return per_thread(
-        pid, "status", lambda file: next(int(line.split()[1]) for line in file if line.startswith("voluntary"))
-    )
+    find = lambda file: next(int(line.split()[1]) for line in file if line.startswith("voluntary"))
+    return per_thread(pid, "status", find)
 
 
 # A machine with more contention proves nothing about time, and must not pass.

@@ -85,7 +85,6 @@ class Broker(Process):
         raise OSError(f"broker {self.name} does not answer {subject}")
 
     def wait(self, seconds: float = 10) -> None:
-        """Waits until it takes connections."""
         if not look_until(self.listens, seconds):
             raise TimeoutError(f"broker {self.name} does not listen: {(self.directory / 'log').read_text()[-1000:]}")
 
@@ -122,7 +121,6 @@ class Brokers:
         return True
 
     def leader_of(self, shard: str, cluster: str) -> Broker:
-        """The broker that leads the stream of this shard."""
         info = self.all[0].ask(f"$JS.API.STREAM.INFO.{stream_of(shard, cluster)}")
         return next(broker for broker in self.all if broker.name == info["cluster"]["leader"])
 

@@ -45,9 +45,7 @@ def read(file: str) -> dict[str, Any]:
             expect(not target or source in text["volumes"], f"{file}: {name} has an unknown volume")
         for config in service.get("configs", []):
             known = text["configs"].get(config["source"])
-            expect(
-                known and pathlib.Path("Docker", known["file"]).exists(), f"{file}: {name} has an unknown configuration"
-            )
+            expect(known and pathlib.Path("Docker", known["file"]).exists(), f"{file}: {name} has an unknown config")
         for secret in service.get("secrets", []):
             expect(secret in text["secrets"], f"{file}: {name} has an unknown secret")
         for other in service.get("depends_on", []):

@@ -31,7 +31,6 @@ def check_libraries() -> None:
 
 
 def packages() -> set[str]:
-    """The packages of the libraries that the program names itself."""
     program = os.environ["SLUICE"]
     named = set(re.findall(r"\(NEEDED\).*\[(.+)\]", said("readelf", "--dynamic", "--wide", program)))
     found = {}

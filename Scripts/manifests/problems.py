@@ -14,7 +14,6 @@ def expect(is_fine: object, problem: str) -> bool:
 
 
 def passes(place: object, *command: object, **options: Any) -> str:
-    """The output of a command that must succeed."""
     run = subprocess.run([str(word) for word in command], capture_output=True, text=True, **options)
     expect(run.returncode == 0, f"{place}: {run.stdout}{run.stderr}")
     return run.stdout

@@ -106,7 +106,6 @@ def deadline(seconds: float) -> Iterator[None]:
 
 
 def run(part: str, options: argparse.Namespace) -> list[str]:
-    """Runs one part and returns its complaints."""
     seed = random.randrange(1 << 32) if options.seed is None else options.seed
     again = f"SLUICE={os.path.relpath(os.environ['SLUICE'])} Scripts/prove {part} --seed {seed}{' --long' if options.long else ''}"
     if options.minutes:

@@ -42,7 +42,6 @@ class FanOut:
         return cls(data.parent, name=f"{data.name}.ndjson")
 
     def copy_to(self, data: pathlib.Path) -> None:
-        """Copies the file beside another data directory, if there is one."""
         if self.path.exists():
             shutil.copy(self.path, FanOut.beside(data).path)
 

@@ -29,7 +29,6 @@ def first_pages(directory: pathlib.Path) -> dict[str, int]:
 
 
 def wipe(file: pathlib.Path, page: int, byte: bytes = b"\0") -> None:
-    """Overwrites a page of the database."""
     with open(file, "r+b") as database:
         database.seek((page - 1) * PAGE)
         database.write(byte * PAGE)
@@ -79,7 +78,6 @@ def checkpointed(gateway: Gateway, work: Callable[[], object]) -> None:
 
 
 def fresh(trial: Trial) -> Base:
-    """A queue that was started and stopped once."""
     data = trial.work / "fresh"
     trial.gateway(NOWHERE, data=data).stop()
     return data, Writer(trial.random)
@@ -137,7 +135,6 @@ def damaged_behind_log(trial: Trial) -> Base:
 
 
 def checkpoint(data: pathlib.Path) -> None:
-    """Moves the WAL into the database."""
     database = sqlite3.connect(data / DATABASE)
     database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     database.close()

@@ -19,8 +19,6 @@ class Unavailable(Exception):
 
 
 class Trial(Run):
-    """One run of one part."""
-
     # More complaints than fit on a screen do not help.
     complaints_max = 40
 

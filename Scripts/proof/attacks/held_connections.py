@@ -63,7 +63,6 @@ def release(gateway: Gateway, clients: list[SilentClient], held: str, who: str) 
 
 
 def large_answers() -> Iterator[tuple[str, bytes]]:
-    """Requests with the largest possible answers."""
     # DEL takes six bytes in JSON: without a limit this answer has 60 MB.
     yield "escaped names", bulk({"_index": "\x7f" * 512, "_id": "\x7f" * 512}, 9872)
     # Just below the limit.
@@ -105,7 +104,7 @@ def dripping(trial: Trial, gateway: Gateway, clients: list[SilentClient]) -> Non
     ended = timeouts(gateway) - before
     left = device_metric(gateway, "sluice_http_unsent_answer_bytes")
     trial.expect(
-        left == 0 and ended > 0, f"readers: {left / MIB:.1f} MiB are still held for clients that read a byte a second"
+        left == 0 and ended > 0, f"readers: {left / MIB:.1f} MiB are held for clients that read a byte a second"
     )
     trial.say(f"readers: {ended:.0f} clients that read a byte a second were ended")
 

@@ -126,7 +126,6 @@ LZ4_FRAME = bytes.fromhex("04224d18607073")
 
 
 def lz4_frame(blocks: int) -> bytes:
-    """A frame with blocks of 4 MiB."""
     block = lz4_block(4 * MIB)
     return LZ4_FRAME + (struct.pack("<I", len(block)) + block) * blocks + bytes(4)
 
@@ -158,7 +157,6 @@ def coded(name: str, coding: str, content: bytes, *right: int, claims: int | Non
 
 
 def bombs() -> Iterator[Body]:
-    """Every bomb, with the accepted statuses."""
     large, claim = 64 * MIB, 1 << 62
     twice, skipped = gzip.compress(deflated(large, 31)), bytes.fromhex("502a4d1800000000") * MIB
     yield coded("gzip", "gzip", deflated(large, 31), 413)
@@ -213,7 +211,6 @@ def text(key: bytes, value: bytes) -> bytes:
 
 
 def otlp(resource: list[bytes], records: list[bytes]) -> bytes:
-    """A request with these resource attributes and these records."""
     return field(1, field(1, b"".join(field(1, each) for each in resource)) + field(2, b"".join(records)))
 
 
@@ -226,7 +223,6 @@ LOGS, TRACK, OTLP = "/logs/floods", "/logstores/floods/track", "/v1/logs"
 
 
 def floods(size: int) -> Iterator[Body]:
-    """Every expensive body, with the accepted statuses."""
     many = {"names without end", "long names", "names with the same sums"}  # More than `limits.log_fields`.
     for name, one in {
         "names without end": lambda n: f'"{n:x}":0',
@@ -264,7 +260,6 @@ def floods(size: int) -> Iterator[Body]:
 
 
 def nested(depth: int) -> bytes:
-    """Nested lists of OpenTelemetry values."""
     value = field(1, b"x")
     for _ in range(depth):
         value = field(5, field(1, value))

@@ -54,7 +54,6 @@ class ConnectionHerd:
         return turned
 
     def post_sample(self) -> Counter[str]:
-        """Posts one log on each connection of a sample."""
         counts = Counter(lost=0)
         for number, device in list(self.devices.items())[:: max(1, len(self.devices) // 500)]:
             name = f"{10**9 + number}|t|s|u|{int(time.time())}"

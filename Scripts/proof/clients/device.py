@@ -1,12 +1,47 @@
 """A device on one connection, and the logs it writes: each has a name and a checksum of its own."""
 
+import contextlib
 import json
 import socket
+import typing
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from random import Random
 
 from harness.gateway import Log
+
+
+class Message(typing.NamedTuple):
+    """A complete HTTP message: its first line, its fields by small names, and where its body begins and ends."""
+
+    first: str
+    fields: dict[str, str]
+    begin: int
+    end: int
+
+    @property
+    def status(self) -> int:
+        return int(self.first.split(" ", 2)[1])
+
+
+def message(text: bytes) -> Message | None:
+    """The message at the beginning of the text, once all of it is there."""
+    if (end := text.find(b"\r\n\r\n")) < 0:
+        return None
+    first, *lines = text[:end].decode("latin-1").split("\r\n")
+    fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    size = end + 4 + int(fields.get("content-length", "0"))
+    return Message(first, fields, end + 4, size) if len(text) >= size else None
+
+
+def exchange(port: int, sent: bytes, address: str = "127.0.0.1", seconds: float = 60) -> Iterator[bytes]:
+    """Sends as much as the server takes, and yields what it answers until it closes the connection."""
+    with socket.create_connection(("127.0.0.1", port), seconds, (address, 0)) as connection:
+        # A server that has answered and closed takes no more; its answer may still be readable.
+        with contextlib.suppress(OSError):
+            connection.sendall(sent)
+        while piece := connection.recv(1 << 20):
+            yield piece
 
 
 class ConnectionLost(Exception):
@@ -25,7 +60,6 @@ class Device:
         self.rest = b""
 
     def post(self, path: str, body: bytes, *fields: str) -> tuple[int, bytes]:
-        """Status and body of the answer."""
         try:
             self.socket.sendall(request(path, body, *fields, host=self.host))
             return self.answer()
@@ -33,21 +67,12 @@ class Device:
             raise ConnectionLost(str(error)) from error
 
     def answer(self) -> tuple[int, bytes]:
-        while (end := self.rest.find(b"\r\n\r\n")) < 0:
-            self.more()
-        head, self.rest = self.rest[:end].decode("latin-1"), self.rest[end + 4 :]
-        fields = dict(line.lower().split(": ", 1) for line in head.split("\r\n")[1:])
-        length = int(fields.get("content-length", "0"))
-        while len(self.rest) < length:
-            self.more()
-        body, self.rest = self.rest[:length], self.rest[length:]
-        return int(head.split(" ", 2)[1]), body
-
-    def more(self) -> None:
-        piece = self.socket.recv(65536)
-        if not piece:
-            raise ConnectionLost("the connection was closed")
-        self.rest += piece
+        while not (found := message(self.rest)):
+            if not (piece := self.socket.recv(65536)):
+                raise ConnectionLost("the connection was closed")
+            self.rest += piece
+        body, self.rest = self.rest[found.begin : found.end], self.rest[found.end :]
+        return found.status, body
 
     def close(self) -> None:
         self.socket.close()

@@ -56,7 +56,6 @@ class PromisedLogs:
         return status
 
     def arrived(self, sandbox: Sandbox) -> "Arrived":
-        """What has arrived by now."""
         return Arrived(self, sandbox.logs())
 
 
@@ -97,8 +96,6 @@ def is_as_sent(stored: Log) -> bool:
 
 
 class Life(Case):
-    """A gateway, a device, and what the device was promised."""
-
     def __init__(
         self,
         trial: Trial,

@@ -84,7 +84,6 @@ class Senders:
         return status
 
     def go_on(self, what: str, within: float) -> bool:
-        """Waits for answers."""
         began, goal = time.monotonic(), self.answered + GOES_ON
         look_until(lambda: self.answered >= goal, within)
         self.longest = max(self.longest, time.monotonic() - began)
@@ -96,7 +95,6 @@ class Senders:
             thread.join(40)
 
     def judge(self, sandbox: Sandbox) -> Arrived:
-        """Compares what was answered with what has arrived."""
         arrived = self.promises.arrived(sandbox)
         lost = sorted(arrived.missing)
         self.trial.expect(not lost, f"{len(lost)} answered logs are lost: {lost[:3]}")

@@ -77,8 +77,6 @@ def arrivals_by_name(trial: Trial, sandbox: Sandbox, writers: Iterable[Writer], 
     for stored in sandbox.logs():
         name = str(stored.get("name"))
         shown = {key: stored.get(key) for key in ("name", "noise", "sum")}
-        trial.expect(
-            written.get(name) == shown, f"{where}: a log arrived that was never written like this: {str(stored)[:200]}"
-        )
+        trial.expect(written.get(name) == shown, f"{where}: a log was never written like this: {str(stored)[:200]}")
         names[name] += 1
     return names

@@ -40,8 +40,6 @@ class Mounted:
 
 
 class SmallDisk(Mounted):
-    """A disk that is soon full."""
-
     def __init__(self, directory: pathlib.Path, mebibytes: int) -> None:
         super().__init__(directory, "-t", "tmpfs", "-o", f"size={mebibytes}m", "sluice-proof")
 
@@ -70,7 +68,6 @@ class FragileDisk(Mounted):
         return pathlib.Path(f"/sys/fs/ext4/{device}/trigger_fs_error")
 
     def break_down(self) -> None:
-        """Makes ext4 report an error."""
         self.trigger().write_text("1")
 
     def renew(self) -> None:

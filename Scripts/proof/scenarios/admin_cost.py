@@ -5,7 +5,6 @@ import contextlib
 import json
 import pathlib
 import random
-import socket
 import time
 import typing
 
@@ -13,7 +12,7 @@ from harness.encodings import field, varint
 from harness.gateway import TOKEN, Gateway
 from harness.measures import memory, slowness, thread_seconds
 from proof.clients import device
-from proof.clients.device import Device
+from proof.clients.device import Device, exchange
 from proof.trial import Trial
 
 DOCUMENT = pathlib.Path(__file__).parents[3] / "docs" / "openapi.json"
@@ -109,7 +108,6 @@ KNOWN = {
 
 
 def any_request(chance: random.Random) -> Request:
-    """A random request that a token for reading may make."""
     kind = chance.randrange(4)
     if kind == 0:
         body = rules(chance.randrange(1, 200), chance.randrange(1, 64), chance.choice(PATTERNS))
@@ -166,9 +164,7 @@ class Cost(typing.NamedTuple):
         return max(self.growth / bar, self.usual / TURN)
 
     def __str__(self) -> str:
-        return (
-            f"{self.growth:.0f} MiB, {self.measured:.1f} ms of a turn of admin-0 ({self.usual:.1f} at the usual speed)"
-        )
+        return f"{self.growth:.0f} MiB, {self.measured:.1f} ms of a turn of admin-0 ({self.usual:.1f} at usual speed)"
 
 
 class AdminMeter:
@@ -227,12 +223,8 @@ class AdminMeter:
 
     def exchange(self, sent: bytes) -> Answer:
         beginning, count = b"", 0
-        with (
-            contextlib.suppress(OSError),
-            socket.create_connection(("127.0.0.1", self.gateway.admin), 30) as connection,
-        ):
-            connection.sendall(sent)
-            while piece := connection.recv(1 << 20):
+        with contextlib.suppress(OSError):
+            for piece in exchange(self.gateway.admin, sent, seconds=30):
                 beginning += piece[: max(0, 1024 - len(beginning))]
                 count += len(piece)
                 if b"/admin/tail" in sent[:40]:
@@ -267,9 +259,7 @@ class AdminMeter:
         may_refuse = count > 1 or request.path == "/readyz"
         wrong = {status for status in statuses if status >= 500 and not (status == 503 and may_refuse)}
         self.trial.expect(not wrong and 0 not in statuses, f"{request}: answers {statuses}")
-        self.trial.expect(
-            best.fits(bar), f"{count} at a time: {best}; {bar} MiB and {TURN} ms are allowed, for {request}"
-        )
+        self.trial.expect(best.fits(bar), f"{count} at a time: {best}; {bar} MiB, {TURN} ms are allowed, for {request}")
         return best
 
 

@@ -123,8 +123,6 @@ def check(trial: Trial) -> None:
     trial.expect(strangers >= posts, f"only {strangers} batches arrived during another sync, which proves little")
     # The same check must notice unsynced answers, or it proves nothing.
     count, unsafe, _ = unsynced(trial, "normal", posts)
-    trial.expect(
-        unsafe > count / 2, f"without syncs {count - unsafe} of {count} answers look synced: the check is blind"
-    )
+    trial.expect(unsafe > count / 2, f"without syncs {count - unsafe} of {count} look synced: the check is blind")
     trial.say(f"{answers} answers, all after their sync; {strangers} of the batches arrived during another sync")
     trial.say(f"with durability normal {unsafe} of {count} answers left before a sync")

@@ -121,7 +121,6 @@ class Damage:
     # What is done to a queue.
 
     def anywhere(self) -> None:
-        """Damages one or both files."""
         ways: list[Way] = [self.flip, self.flip, self.flip_many, self.cut, self.zero, self.scribble, self.misplace]
         files = [name for name in (DATABASE, WAL) if (self.directory / name).exists()]
         for name in self.random.sample(files, self.random.randint(1, len(files))):
@@ -135,7 +134,6 @@ class Damage:
         self.said.append(f"{DATABASE}: the first page of {table} zeroed")
 
     def flip_in_first_page(self, table: str, page: int) -> None:
-        """Flips a bit of the content of a table's first page."""
         self.pages = {page}
         with self.content_of(DATABASE) as content:
             place = self.random.choice([at for at in range((page - 1) * PAGE, page * PAGE) if content[at]])
@@ -246,9 +244,7 @@ def check(trial: Trial) -> None:
         queue = Random(f"base/{trial.seed}/{number}").choice(queues)
         DamageCase(trial, sandbox, promises, queue, number).run(tally, Damage.anywhere)
     for where, cases in tally.silent.items():
-        trial.expect(
-            not cases, f"losses from damage in {where} are miscounted in {len(cases)} cases: {'; '.join(cases[:2])}"
-        )
+        trial.expect(not cases, f"losses in {where} are miscounted in {len(cases)} cases: {'; '.join(cases[:2])}")
     trial.say(", ".join(f"{count} {what}" for what, count in tally.counts.items()))
 
 
@@ -331,7 +327,7 @@ class DamageCase(Case):
             # The rows themselves are on other pages.
             only = self.damage.pages == {self.queue.first_pages["ledger"]} and not self.damage.wal
             self.expect(
-                not only or not lost, f"{len(lost)} logs are lost though only the ledger's page is damaged: {ledger}"
+                not only or not lost, f"{len(lost)} logs are lost with damage to the ledger's page only: {ledger}"
             )
             if self.damage.wal and not self.damage.pages:
                 self.check_logs_before_damage(tally, ledger, lost, 0)

@@ -11,7 +11,7 @@ from harness.waiting import Worker
 from proof.attacks import costly_requests
 from proof.attacks.costly_requests import KNOWN
 from proof.attacks.pieces import Built, Genes
-from proof.clients.device import request
+from proof.clients.device import exchange, request
 from proof.trial import Trial
 
 # Processor seconds that one request may take of a loop and of a worker thread, times the slowness of the machine.
@@ -46,24 +46,16 @@ class Cost(typing.NamedTuple):
 NOTHING = Cost(0.0, 0.0)
 
 
-def exchange(port: int, sent: bytes) -> tuple[int, bytes]:
-    """The status and the beginning of the answer. Answers can be large, so the rest is read and dropped."""
+def status_and_beginning(port: int, sent: bytes) -> tuple[int, bytes]:
+    """The status and the beginning of the body. Answers can be large, so the rest is read and dropped."""
     beginning = b""
-    with socket.create_connection(("127.0.0.1", port), 60) as connection:
-        try:
-            connection.sendall(sent)
-        except OSError:
-            pass  # The server has answered and closed; its answer may still be readable.
-        while piece := connection.recv(1 << 20):
-            if len(beginning) < 4096:
-                beginning += piece
+    for piece in exchange(port, sent):
+        beginning += piece if len(beginning) < 4096 else b""
     head, _, body = beginning.partition(b"\r\n\r\n")
     return int(head.split(b" ", 2)[1]), body
 
 
 class CostMeter:
-    """A gateway, and a measurement of what requests cost its loops."""
-
     def __init__(self, trial: Trial) -> None:
         self.trial, self.starts = trial, 0
         # Measured again beside each request that seems too expensive.
@@ -100,7 +92,7 @@ class CostMeter:
         sent = request(path, content, *fields, "Connection: close", method="GET" if content is None else "POST")
         before = thread_seconds(self.pid, "http-")
         try:
-            status, answer = exchange(self.gateway.devices, sent)
+            status, answer = status_and_beginning(self.gateway.devices, sent)
         except (OSError, IndexError) as error:
             status, answer = None, str(error).encode()
         spent = {name: total - before.get(name, 0) for name, total in thread_seconds(self.pid, "http-").items()}
@@ -195,7 +187,7 @@ def check(trial: Trial) -> None:
         costliest[dialect] = (top, found, name if found is genes else f"{found}")
         trial.say(f"{dialect}: {top} at most ({costliest[dialect][2]})")
     trial.say(
-        f"searched: {tried} requests; {meter.allowed} are allowed, the machine is {meter.slowness:.1f} times as slow as usual"
+        f"{tried} requests; {meter.allowed} are allowed, the machine is {meter.slowness:.1f} times as slow as usual"
     )
     check_health_beside(trial, meter, costliest)
 

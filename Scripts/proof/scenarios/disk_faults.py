@@ -79,8 +79,6 @@ FILE_FAULTS = [("write", "error=ENOSPC"), ("write", "error=EIO"), ("fdatasync", 
 
 
 class ArchivingLife(Life):
-    """A gateway that fans out to SLS and to a file below `directory`."""
-
     def __init__(self, trial: Trial, sandbox: Sandbox, name: str, directory: pathlib.Path) -> None:
         directory.mkdir(exist_ok=True)
         self.fan_out = FanOut(directory, ", keep: 1000, compress: gzip")

@@ -2,11 +2,11 @@
 
 import collections
 import concurrent.futures
+import contextlib
 import gzip
 import http.client
 import itertools
 import re
-import socket
 import time
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ from harness.measures import busy, contention, cpu_seconds, delay, memory, slown
 from harness.waiting import Worker
 from proof.attacks import held_connections
 from proof.attacks.hostile_requests import OTLP, PROTOBUF, Body, bombs, floods, heads, shared_attribute
-from proof.clients.device import ConnectionLost, Device, is_whole
+from proof.clients.device import ConnectionLost, Device, exchange, is_whole
 from proof.clients.neighbour import ControlGateway, Neighbour, check_neighbour
 from proof.trial import Trial
 
@@ -27,8 +27,6 @@ EFFORT, ORDINARY = 0.5, 12
 
 
 class AttackMeter:
-    """Sends requests and measures what they cost."""
-
     def __init__(self, trial: Trial, gateway: Gateway, size: int) -> None:
         self.trial, self.gateway, self.pid = trial, gateway, gateway.process.pid
         self.count = 0
@@ -84,20 +82,13 @@ class AttackMeter:
 
 
 def converse(port: int, request: bytes) -> tuple[int | None, bytes]:
-    """Sends as many bytes as the server accepts. Returns the first status and everything that arrived."""
+    """The first status and everything that arrived until the end of its head."""
     answer = b""
-    with socket.create_connection(("127.0.0.1", port), 10, ("127.0.9.2", 0)) as connection:
-        try:
-            connection.sendall(request)
-        except OSError:
-            pass  # The server has answered and closed; its answer may still be readable.
-        try:
-            while piece := connection.recv(65536):
-                answer += piece
-                if b"\r\n\r\n" in answer:
-                    break
-        except OSError:
-            pass
+    with contextlib.suppress(OSError):
+        for piece in exchange(port, request, "127.0.9.2", 10):
+            answer += piece
+            if b"\r\n\r\n" in answer:
+                break
     found = re.match(rb"HTTP/1\.1 (\d{3}) ", answer)
     return int(found[1]) if found else None, answer
 
@@ -136,9 +127,7 @@ def guesses(trial: Trial, gateway: Gateway) -> None:
         told = all(wait and 1 <= int(wait) <= 60 for status, wait in mine if status == 429)
         trial.expect(told, f"{address}: 429 without a Retry-After from 1 to 60")
     trial.expect(set(statuses) == {401, 429}, f"guesses were answered {dict(statuses)}")
-    trial.expect(
-        ask_with(gateway.admin, TOKEN, friend)[0] == 200, "the right token is throttled for another client's guesses"
-    )
+    trial.expect(ask_with(gateway.admin, TOKEN, friend)[0] == 200, "the right token is throttled for others' guesses")
     trial.expect(
         ask_with(gateway.admin, TOKEN, "127.0.7.1")[0] == 200,
         "the right token is throttled at an address without guesses",
@@ -308,9 +297,7 @@ def check(trial: Trial) -> None:
     judge(trial, sandbox)
     trial.expect(ledger["closed"] and ledger["ledger"]["queued"] == 0, f"the ledger is {ledger['ledger']}")
     check_neighbour(trial, neighbour, arrivals.moments, control, crowded, max(delay[name] for name in parts))
-    trial.at_most(
-        f"memory at most ({begun:.0f} MiB at the start)", memory(pid), MEMORY[trial.is_long], "MiB", says=True
-    )
+    trial.at_most(f"memory ({begun:.0f} MiB at the start)", memory(pid), MEMORY[trial.is_long], "MiB", says=True)
     trial.expect(gateway.is_running, "the gateway ended")
 
 

@@ -114,7 +114,6 @@ class FailingRun(KilledRun):
     """A scene in which a sync fails. The gateway goes on or ends."""
 
     def live(self, before: Sequence[str]) -> bool:
-        """True if it ended by itself."""
         self.is_counted = True
         self.begin(before)
         try:
@@ -142,9 +141,7 @@ def attempt(
         disk.follow(syscalls.parse(syscalls.finished(case.trace, case.gateway.process)))
         if not endings[-1]:
             break
-        case.expect(
-            str(case.data) in last and "check the disk" in last, f"it ended without a reason in its journal: {last}"
-        )
+        case.expect(str(case.data) in last and "check the disk" in last, f"it ended without a reason: {last}")
     case.expect(len(endings) == 1 or not endings[1], "it ended again, without a fault")
     # SQLite ignores the failure of a directory's sync. After a name came or went, another sync must follow.
     case.expect(not disk.lost[""], "names changed, and the directory was not synced again")
@@ -176,9 +173,7 @@ class SyncedState:
             return self.sync(call, name)
         if call.result < 0:
             return
-        self.expect(
-            call.name not in syscalls.OTHERS.split(","), f"the model does not know what {call.name} does to {name}"
-        )
+        self.expect(call.name not in syscalls.OTHERS.split(","), f"the model does not know {call.name} of {name}")
         if call.name == "pwrite64":
             self.write(name, int(call.words[3]), int(call.words[2]))
         elif call.name == "write":
@@ -225,9 +220,7 @@ class SyncedState:
             # From here on the old WAL does not count.
             self.lost[WAL].clear()
         elif name == WAL:
-            self.expect(
-                len(self.lost[WAL]) < before or not before, f"the WAL is extended, and {before} earlier writes are lost"
-            )
+            self.expect(len(self.lost[WAL]) < before or not before, f"the WAL is extended, {before} writes are lost")
         self.written[name].add((begin, count))
 
     def dropped(self, name: str) -> None:

@@ -27,7 +27,6 @@ SECOND = {"AccessKeyId": "second-id", "AccessKeySecret": "second-secret"}
 
 
 def scenario(trial: Trial) -> Iterator[KillScene]:
-    """The scenes in which it is killed."""
     fresh, backlog = queues.fresh(trial), queues.backlog(trial)
     harmed = queues.damaged(trial, backlog)
     yield KillScene("first start", (None, Writer(trial.random)), first_start, makes_token=True, after=same_token)
@@ -180,9 +179,7 @@ def check(trial: Trial) -> None:
             # Calls are counted while nothing else runs. Under load one commit may do what two did, so failed kills
             # are tried once more alone.
             results = [was_killed or attempt(scene, point) for point, was_killed in zip(chosen, results)]
-            alive = [
-                f"{call} {number} of {name}" for (name, call, number), killed in zip(chosen, results) if not killed
-            ]
+            alive = [f"{call} {number} of {name}" for (name, call, number), dead in zip(chosen, results) if not dead]
             trial.say(
                 f"{scene.name}: {len(found)} calls, killed at {sum(results)} of {len(chosen)} that were chosen"
                 + (f", not at {', '.join(alive)}" if alive else "")
@@ -192,6 +189,4 @@ def check(trial: Trial) -> None:
             # One of a dozen may be a call that only an idle machine makes.
             most = max(1, len(chosen) // 20)
             trial.expect(len(alive) <= most, f"{scene.name}: {len(alive)} of {len(chosen)} kills did not happen")
-            trial.expect(
-                len(missed) <= max(2, len(found) // 20), f"{scene.name}: kills cannot reach {len(missed)} calls"
-            )
+            trial.expect(len(missed) <= max(2, len(found) // 20), f"{scene.name}: {len(missed)} calls are out of reach")

@@ -104,7 +104,6 @@ class KilledRun(Case):
         return code == KILLED
 
     def check(self) -> None:
-        """Starts it again and compares."""
         self.start(self.sandbox)
         ledger = self.gateway.drain(20)
         arrivals = arrivals_by_name(self.trial, self.sandbox, (self.writer, self.scene.base[1]), self.name)

@@ -114,7 +114,6 @@ def too_little_memory(trial: Trial, sandbox: Sandbox) -> None:
 
 
 def status_bytes(gateway: Gateway, name: str) -> int:
-    """Bytes, from the gateway's /proc status."""
     return round(memory(gateway.process.pid, name) * (1 << 20))
 
 
@@ -160,7 +159,6 @@ def check(trial: Trial) -> None:
 
 
 def descriptors_and_memory(gateway: Gateway) -> tuple[int, int]:
-    """Descriptors and resident KiB, from the kernel."""
     directory = f"/proc/{gateway.process.pid}"
     return len(os.listdir(f"{directory}/fd")), round(memory(gateway.process.pid, "VmRSS") * 1024)
 
@@ -248,7 +246,6 @@ def still_serves(life: Life) -> bool:
 
 
 def ordinary_device(life: Life, times: list[float], count: int) -> None:
-    """Measures the waits of an ordinary device."""
     for _ in range(count):
         start = time.monotonic()
         life.expect(life.post() == 200, "an ordinary device is not served")

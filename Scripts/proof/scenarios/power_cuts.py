@@ -156,9 +156,7 @@ def check(trial: Trial) -> None:
                 f"{len(recording.images)} different disks, at most {max(lost)} answered logs lost on one"
             )
             missed = set(recording.boundaries) - places
-            trial.expect(
-                not trial.is_long or not missed, f"{recording.name}: no cut at {len(missed)} begins and ends of syncs"
-            )
+            trial.expect(not trial.is_long or not missed, f"{recording.name}: {len(missed)} ends of syncs have no cut")
             trial.expect(len(recording.images) > len(lost) / 4, f"{recording.name}: most cuts left the same disk")
             return max(lost)
 
@@ -170,5 +168,5 @@ def check(trial: Trial) -> None:
                 if recording.durability == "normal" and not lacking:
                     lacking = look(normal(trial, f"normal again {again}"), part)
             trial.expect(
-                recording.durability == "full" or lacking, f"{recording.name}: no cut lost a log: the check is blind"
+                recording.durability == "full" or lacking, f"{recording.name}: no log is lost: the check is blind"
             )

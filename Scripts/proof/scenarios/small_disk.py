@@ -58,9 +58,7 @@ def filled_by_itself(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
     ledger = life.gateway.drain(60)
     life.expect(not ledger["ledger"]["queued"], f"a full queue is not delivered: {ledger}")
     wait_until(lambda: life.post() == 200, what=f"{life.name}: it accepts nothing after all is delivered")
-    trial.say(
-        f"{life.name}: full after {taken} batches with {free >> 10} KiB free; all delivered after a kill, new ones accepted"
-    )
+    trial.say(f"{life.name}: full after {taken} batches with {free >> 10} KiB free; all delivered, new ones accepted")
     life.check_after_kill()
 
 
@@ -124,9 +122,7 @@ def without_any_room(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
         life = Life(trial, sandbox, "without any room", ROOM, disk.directory)
     except DidNotStart as error:
         said = str(error)
-        trial.expect(
-            "free" in said and "space" in said, f"without any room: the message names no remedy: {said[-400:]}"
-        )
+        trial.expect("free" in said and "space" in said, f"without any room: no remedy is named: {said[-400:]}")
         return trial.say("without any room: it does not start and reports the reason")
     life.expect(life.post() == 503, "a disk without room accepts logs")
     life.gateway.kill()
@@ -143,18 +139,14 @@ def read_only(trial: Trial, sandbox: Sandbox, disk: FragileDisk) -> None:
     answers = [life.post() for _ in range(20)]
     life.expect(answers == [503] * 20, f"batches on a read-only disk are answered with {answers}")
     admission, problem, is_ready = life.state()
-    life.expect(
-        admission == "failing" and problem and not is_ready, f"the state: {admission}, {problem}, ready: {is_ready}"
-    )
+    life.expect(admission == "failing" and problem and not is_ready, f"it is {admission}: {problem}, {is_ready}")
     code = life.gateway.stop()
     life.expect(code == 0, f"it ends with {code}")
     try:
         life.start()
         life.expect(False, "it starts on a read-only disk")
     except DidNotStart as error:
-        life.expect(
-            "Read-only" in str(error) and "writable" in str(error), f"the message names no remedy: {str(error)[-400:]}"
-        )
+        life.expect("Read-only" in str(error) and "writable" in str(error), f"no remedy is named: {str(error)[-400:]}")
     life.gateway.kill()
     sandbox.clear_faults()
     disk.renew()

@@ -36,8 +36,6 @@ DELIVERED_WITHIN, DELIVERED_AFTER_QUOTA_WITHIN = 30, 75
 
 
 class SoakedLife(Life):
-    """The life of a gateway that fans out to SLS and to a file, with counts of what happened to it."""
-
     reloads = rotations = broken = 0
     has_quota, is_paced_until = False, 0.0
 
@@ -76,12 +74,8 @@ def check(trial: Trial) -> None:
         if is_short and "KiB" in what:
             # In the middle of a short run memory and disk still grow. Only an absolute limit applies to it.
             most = SHORT
-        trial.expect(
-            after <= most, f"{what} grew from {before:.0f} to {after:.0f}: {[sample[what] for sample in samples]}"
-        )
-        trial.say(
-            f"{what}: {samples[0][what]} after the first phase, {before:.0f} in the middle, {after:.0f} at the end"
-        )
+        trial.expect(after <= most, f"{what} grew from {before:.0f} to {after:.0f}: {[each[what] for each in samples]}")
+        trial.say(f"{what}: {samples[0][what]} at first, {before:.0f} in the middle, {after:.0f} at the end")
 
 
 # KiB of memory or disk.

@@ -36,8 +36,6 @@ def check(trial: Trial) -> None:
 
 
 class KilledCluster(Session):
-    """Gateways and brokers are killed, hang and stop."""
-
     def lose_machine(self) -> None:
         """A gateway dies for good. The others deliver what it had; later another one takes its place."""
         member = self.trial.random.choice(self.members)
@@ -67,7 +65,6 @@ class KilledCluster(Session):
         self.goes_on("two new gateways have come")
 
     def crash(self) -> None:
-        """A gateway is killed and comes back at once."""
         member = self.trial.random.choice(self.members)
         home = member.home()
         member.kill(loses_disk=self.trial.random.random() < 0.5)
@@ -77,7 +74,6 @@ class KilledCluster(Session):
         self.trial.expect(member.home() == home, "a gateway that came back at once has another home shard")
 
     def upgrade_brokers(self) -> None:
-        """Each broker leaves and comes back, one after the other."""
         for broker in self.brokers.all:
             broker.leave()
             self.wait_for(lambda: not self.brokers.leads(broker), LEAVES_WITHIN, f"{broker.name} leads a stream yet")
@@ -89,7 +85,6 @@ class KilledCluster(Session):
             self.goes_on("a broker that left is back")
 
     def upgrade(self) -> None:
-        """Each gateway is stopped and started, one after the other."""
         for member in self.members:
             member.stop()
             self.counts["stops"] += 1
@@ -115,7 +110,6 @@ class KilledCluster(Session):
         self.brokers.kill_some(self.trial.random, count, 3, self.goes_on)
 
     def kill_both(self) -> None:
-        """A gateway and a broker die at the same moment."""
         member, broker = self.trial.random.choice(self.members), self.trial.random.choice(self.brokers.all)
         broker.kill()
         member.kill(loses_disk=True)
@@ -132,7 +126,6 @@ class KilledCluster(Session):
 
 
 def break_brokers(trial: Trial, exactly_once: bool, rounds: int, kills_least: int = 0) -> None:
-    """With JetStream gateways and brokers are broken."""
     brokers = Brokers(trial.work, trial.programs)
     session = KilledCluster(trial, brokers, exactly_once)
     for number in range(1, rounds + 1):
@@ -203,8 +196,6 @@ def check_clocks(trial: Trial) -> None:
 
 
 class JumpingCluster(KilledCluster):
-    """Each gateway has a clock of its own."""
-
     def __init__(self, trial: Trial, brokers: Brokers, clocks: list[FakedClock]) -> None:
         self.clocks = clocks
         super().__init__(

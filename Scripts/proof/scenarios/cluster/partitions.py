@@ -71,8 +71,6 @@ OUTSIDE = "10.99.64.1"
 
 
 class Machine(Host):
-    """A host with an interface in each of its networks."""
-
     def __init__(self, number: int, networks: Sequence[str]) -> None:
         super().__init__()
         self.number, self.networks = number, networks
@@ -165,7 +163,6 @@ def moves(machines: Sequence[Machine], networks: Sequence[str], switch: Callable
 
 
 def port_of(machine: Machine, network: str) -> str:
-    """The machine's port at the switch."""
     return f"{network}{machine.number}"
 
 
@@ -189,8 +186,6 @@ def check(trial: Trial) -> None:
 
 
 class DividedCluster(Session):
-    """Gateways and brokers are cut off from each other."""
-
     def __init__(self, trial: Trial, networks: Networks, exactly_once: bool) -> None:
         self.networks = networks
         super().__init__(
@@ -224,9 +219,7 @@ class DividedCluster(Session):
         self.networks.heal(*cut)
         self.begins_another(member, shards, what, HEALED_WITHIN)
         self.trial.expect(member.fleet()["losses"] > losses, f"{what} counts no loss of its shard")
-        self.trial.say(
-            f"{what}: all gateways accept logs {self.each_goes_on('after the heal', HEALED_WITHIN):.1f} s after that"
-        )
+        self.trial.say(f"{what}: all accept logs {self.each_goes_on('after the heal', HEALED_WITHIN):.1f} s later")
         self.settle(HEALED_WITHIN)
 
     def refuses(self, member: Member, what: str) -> None:

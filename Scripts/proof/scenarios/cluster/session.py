@@ -78,7 +78,6 @@ class Member:
         return self.gateway
 
     def status(self) -> dict[str, Any]:
-        """The status of the whole queue, with the fleet."""
         with self.host.inside():
             queue: dict[str, Any] = json.loads(self.running.ask("/admin/status"))["queue"]
         return queue
@@ -132,7 +131,6 @@ class Session:
         return self.queue
 
     def settings(self, node: str) -> str:
-        """The lines of a node's configuration."""
         queue = self.queue
         return queue.settings(node, CLUSTER, MAX_BYTES) if isinstance(queue, Brokers) else queue.settings(node, CLUSTER)
 

@@ -56,7 +56,6 @@ class Verdict:
 
     @property
     def last(self) -> GatewayRun:
-        """The process in which everything was delivered."""
         return max((run for run in self.session.runs if run.began <= self.session.settled), key=lambda run: run.began)
 
     def wrong(self) -> Iterator[str]:

@@ -99,9 +99,7 @@ class Keys:
         """After a start the gateway must use the key that was pushed last."""
         if self.kept:
             used = json.loads(ask(gateway.admin, PATH, token=TOKEN))
-            self.trial.expect(
-                used.get("fingerprint") == self.kept, f"{self.kept} was pushed and stored, but in use is {used}"
-            )
+            self.trial.expect(used.get("fingerprint") == self.kept, f"{self.kept} was pushed, in use is {used}")
 
     def restore(self, gateway: Gateway) -> None:
         """SLS accepts all former keys again, and the gateway gets one of them."""
@@ -169,7 +167,6 @@ class Disruptions:
         self.is_held = False
 
     def prepare_round(self, round: Round) -> None:
-        """Sets the faults and limits of SLS for a round."""
         self.sandbox.clear_faults()
         for fault in round.faults:
             self.sandbox.fault(**fault)

@@ -7,8 +7,9 @@ import struct
 import threading
 import time
 import typing
-from collections.abc import Iterator
 from random import Random
+
+from proof.clients.device import message
 
 # Failures. `hang` holds both directions, so that requests may arrive after their sender gave up; `deaf` holds
 # answers only.
@@ -22,25 +23,6 @@ class PassedAnswer(typing.NamedTuple):
     status: int
     began: float
     ended: float
-
-
-class AnswerReader:
-    """Finds answers in a stream of bytes."""
-
-    def __init__(self) -> None:
-        self.rest = b""
-
-    def read(self, piece: bytes) -> Iterator[tuple[int, str]]:
-        """Status and request id of each complete answer."""
-        self.rest += piece
-        while (end := self.rest.find(b"\r\n\r\n")) >= 0:
-            lines = self.rest[:end].decode("latin-1").split("\r\n")
-            fields = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines[1:])}
-            size = end + 4 + int(fields.get("content-length", "0"))
-            if len(self.rest) < size:
-                return
-            self.rest = self.rest[size:]
-            yield int(lines[0].split(" ")[1]), fields.get("x-log-requestid", "")
 
 
 class Network:
@@ -99,7 +81,6 @@ class Network:
             one.close()
 
     def reset_connection(self, writer: asyncio.StreamWriter) -> None:
-
         self.broken += 1
         with contextlib.suppress(OSError):
             linger = struct.pack("ii", 1, 0)
@@ -135,15 +116,17 @@ class ConnectionPair:
                 self.far.write_eof()
 
     async def answers(self, reader: asyncio.StreamReader) -> None:
-        answers = AnswerReader()
+        rest = b""
         try:
             while piece := await reader.read(PIECE):
                 await self.network.wait_while("hang", "deaf")
                 await self.forward(piece, self.near, "cut answers")
-                for status, request_id in answers.read(piece):
-                    now = time.monotonic()
+                rest += piece
+                while answer := message(rest):
+                    now, rest = time.monotonic(), rest[answer.end :]
                     if not self.is_left:
-                        self.network.passed[request_id] = PassedAnswer(status, self.began or now, now)
+                        request = answer.fields.get("x-log-requestid", "")
+                        self.network.passed[request] = PassedAnswer(answer.status, self.began or now, now)
                     self.began = None
         finally:
             self.near.close()

@@ -65,13 +65,10 @@ DIALECTS: list[Dialect] = [lines, packed_lines, tracking, log_group]
 
 
 def topic_of(stream: DeviceStream) -> str:
-    """The topic that the logs have at SLS."""
     return f"{stream.logstore}.{stream.topic}" if stream.dialect in (lines, packed_lines) else stream.topic
 
 
 class GatewayAddress:
-    """The port of the current gateway process."""
-
     def __init__(self) -> None:
         self.port: int | None = None
         self.is_over = False

@@ -100,7 +100,6 @@ class Session:
 
     @property
     def stored(self) -> int:
-        """Logs that were answered with 200 so far."""
         return sum(sender.stored for sender in self.senders)
 
     def run_rounds(self) -> None:
@@ -144,9 +143,7 @@ class Session:
         self.trial.expect(at_sls >= stored, f"{stored} logs were answered, the ledger has fewer: {book}")
         self.trial.wrong(*fan_out.open_sums(book, 0))
         for name in ("accepted", "delivered"):
-            self.trial.expect(
-                ledger[name] >= before[name], f"{name} was {before[name]} before the restart, now: {ledger}"
-            )
+            self.trial.expect(ledger[name] >= before[name], f"{name} was {before[name]} before, now: {ledger}")
         self.ledger, self.book = ledger, book
 
     def run_events(self, round: Round, run: GatewayRun) -> None:
@@ -193,9 +190,7 @@ class Session:
         self.refusals = self.sandbox.control("GET", "/stats")["errors"].get("InvalidSequenceId", 0)
         self.delivered_after = self.settled - began
         left = book["ledger"]["queued"]
-        self.trial.expect(
-            not left, f"{left} logs still wait after {within:.0f} s without faults: {troubles(run.gateway)}"
-        )
+        self.trial.expect(not left, f"{left} logs wait {within:.0f} s after the faults: {troubles(run.gateway)}")
         self.check_ledger(book, self.stored)
         run.ask_to_end()
         run.gateway.process.wait(60)
@@ -207,7 +202,6 @@ class Session:
 
 
 def troubles(gateway: Gateway) -> str:
-    """What the gateway reports about waiting logs."""
     said = []
     for destination in json.loads(gateway.ask("/admin/status"))["destinations"]:
         said.append(f"{destination['name']}: {destination['trouble']}, {destination['delivery']['rate']} a second")
