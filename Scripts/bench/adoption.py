@@ -40,8 +40,7 @@ def fill(gateway: Gateway, megabytes: int) -> None:
 
 
 def queue(gateway: Gateway) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(gateway.ask("/admin/status"))["queue"]
-    return found
+    return json.loads(gateway.ask("/admin/status"))["queue"]
 
 
 def wait(gateway: Gateway, figure: str) -> float:

@@ -5,6 +5,7 @@ import dataclasses
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import tempfile
 import time
@@ -94,7 +95,7 @@ class Bench:
             key, certificate = self.certificate()
             settings += f'tls: {{ listen: "127.0.0.1:0", certificate: {certificate}, key: {key} }}\n'
         data = self.work / "data"
-        subprocess.run(["rm", "-rf", data], check=True)
+        shutil.rmtree(data, ignore_errors=True)
         engine: Brokers | Database | None = None
         if case.engine != "sqlite":
             work = pathlib.Path(tempfile.mkdtemp(dir=self.work))

@@ -46,8 +46,7 @@ def findings(work: pathlib.Path, port: int) -> list[dict[str, Any]]:
         # Its exit code counts findings of every severity.
         command = ["testssl", *words, f"https://localhost:{port}"]
         subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False)
-    found: list[dict[str, Any]] = json.loads((work / "found.json").read_text())
-    return found
+    return json.loads((work / "found.json").read_text())
 
 
 def check_tls(check: Check) -> None:

@@ -43,10 +43,8 @@ def write(arrivals: Arrivals) -> None:
     target = "/logstores/web/track?APIVersion=0.6.0"
     taken(arrivals.send("POST", target, beacon, batch(arrivals, "beacon").encode()), "beacon")
     # The rest that a page sends when it closes, which may be empty.
-    taken(
-        arrivals.send("POST", target, beacon, b'{"__logs__":[],"__topic__":"page","__source__":"browser"}'),
-        "empty beacon",
-    )
+    empty = b'{"__logs__":[],"__topic__":"page","__source__":"browser"}'
+    taken(arrivals.send("POST", target, beacon, empty), "empty beacon")
 
     xhr(arrivals)
     mini = {"User-Agent": AGENT, "content-type": "application/json", "Connection": "keep-alive"}
@@ -54,11 +52,8 @@ def write(arrivals: Arrivals) -> None:
 
     picture = {**ALWAYS, "Accept": "image/avif,image/webp,*/*;q=0.8", "Sec-Fetch-Dest": "image"}
     del picture["Origin"]
-    for path, more in (
-        ("track", {}),
-        ("track.gif", {}),
-        ("track_ua.gif", {"__userAgent__": AGENT, "__referer__": PAGE}),
-    ):
+    agent = {"__userAgent__": AGENT, "__referer__": PAGE}
+    for path, more in (("track", {}), ("track.gif", {}), ("track_ua.gif", agent)):
         fields = {"id": f"pixel {path}", "text": "世界 a+b&c=d %", "empty": ""}
         arrivals.expect(Sent(fields | more, logstore="web", topic="page"))
         query = urllib.parse.urlencode({"APIVersion": "0.6.0", "__topic__": "page", **fields})

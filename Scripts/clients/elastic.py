@@ -41,10 +41,8 @@ def document(arrivals: Arrivals, name: str, index: int, named: bool = False, log
 def bulk(arrivals: Arrivals, client: Elasticsearch, kind: str, count: int, named: bool = False) -> None:
     day = datetime.date.today().strftime("%Y.%m.%d")
     documents = [document(arrivals, f"elastic {kind} {number}", number, named) for number in range(count)]
-    actions = [
-        {"_op_type": ("index", "create")[number % 2], "_index": f"app-{day}", **each}
-        for number, each in enumerate(documents)
-    ]
+    ways = [{"_op_type": "index", "_index": f"app-{day}"}, {"_op_type": "create", "_index": f"app-{day}"}]
+    actions = [ways[number % 2] | each for number, each in enumerate(documents)]
     stored, errors = helpers.bulk(client, actions)
     assert (stored, errors) == (count, []), f"{stored} are stored, {errors}"
 

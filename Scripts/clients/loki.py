@@ -11,6 +11,7 @@ from clients.arrivals import Answer, Arrivals, Sent
 from harness.encodings import field, snappy, varint
 
 PATH = "/loki/api/v1/push"
+Pairs = dict[str, str]
 
 
 def pushed(answered: Answer, what: str) -> None:
@@ -19,22 +20,15 @@ def pushed(answered: Answer, what: str) -> None:
     assert (answer.status, body) == (204, b""), f"{what}: {answer.status} {body!r}"
 
 
-def expect(
-    arrivals: Arrivals,
-    line: str,
-    labels: dict[str, str],
-    metadata: dict[str, str] | None = None,
-    moment: int | None = None,
-) -> None:
+def expect(arrivals: Arrivals, line: str, labels: Pairs, metadata: Pairs | None = None, moment: int = 0) -> None:
     seconds, part = divmod(moment, 10**9) if moment else (None, None)
     topic = labels.get("service_name", labels.get("app", labels.get("job", "loki")))
     arrivals.expect(Sent({"content": line, **(metadata or {})}, "shop", "loki", topic, "", labels, seconds, part))
 
 
 def write(arrivals: Arrivals) -> None:
-    library(arrivals)
-    promtail(arrivals)
-    fluent_bit(arrivals)
+    for client in (library, promtail, fluent_bit):
+        client(arrivals)
 
 
 def library(arrivals: Arrivals) -> None:
@@ -82,10 +76,6 @@ def fluent_bit(arrivals: Arrivals) -> None:
         expect(arrivals, line, labels | {"__tenant_id__": "team-7"}, metadata, moment)
         values.append([str(moment), line, metadata])
     body = json.dumps({"streams": [{"stream": labels, "values": values}]}).encode()
-    headers = {
-        "User-Agent": "Fluent-Bit",
-        "Content-Type": "application/json",
-        "X-Scope-OrgID": "team-7",
-        "Content-Encoding": "gzip",
-    }
+    headers = {"User-Agent": "Fluent-Bit", "Content-Type": "application/json", "Content-Encoding": "gzip"}
+    headers["X-Scope-OrgID"] = "team-7"
     pushed(arrivals.send("POST", PATH, headers, gzip.compress(body)), "fluent-bit")

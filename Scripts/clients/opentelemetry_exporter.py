@@ -25,23 +25,15 @@ def write(arrivals: Arrivals) -> None:
     gateway = f"http://127.0.0.1:{arrivals.devices}"
     logs = f"{gateway}/v1/logs"
     for compression in Compression:
-        send(arrivals, compression, {}, project="first", logstore="otlp", endpoint=logs)
-    headers = {"x-log-project": "shop", "x-log-logstore": "traced"}
-    send(arrivals, Compression.Gzip, headers, project="shop", logstore="traced", endpoint=logs)
+        send(arrivals, compression, logs, {})
+    send(arrivals, Compression.Gzip, logs, {"x-log-project": "shop", "x-log-logstore": "traced"})
     # The general endpoint, to which the exporter appends its own path.
     os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"] = f"{gateway}/otlp"
-    headers = {"x-log-project": "shop", "x-log-logstore": "prefixed"}
-    send(arrivals, Compression.Deflate, headers, project="shop", logstore="prefixed", endpoint=None)
+    send(arrivals, Compression.Deflate, None, {"x-log-project": "shop", "x-log-logstore": "prefixed"})
 
 
-def send(
-    arrivals: Arrivals,
-    compression: Compression,
-    headers: dict[str, str],
-    project: str,
-    logstore: str,
-    endpoint: str | None,
-) -> None:
+def send(arrivals: Arrivals, compression: Compression, endpoint: str | None, headers: dict[str, str]) -> None:
+    project, logstore = headers.get("x-log-project", "first"), headers.get("x-log-logstore", "otlp")
     resource = Resource({"service.name": "basket", "host.name": "node-1", "zone": "b"})
     provider = LoggerProvider(resource, shutdown_on_exit=False)
     exporter = OTLPLogExporter(endpoint, compression=compression, headers=headers)
@@ -51,16 +43,9 @@ def send(
         name = f"otlp {compression.value} {logstore} {index}"
         moment = time.time_ns() - 60_000_000_000
         expect(arrivals, name, moment, project, logstore)
-        logger.emit(
-            LogRecord(
-                timestamp=moment,
-                observed_timestamp=moment + 1,
-                severity_number=SeverityNumber.WARN,
-                severity_text="WARN",
-                body=name,
-                attributes=NESTED,
-            )
-        )
+        times = {"timestamp": moment, "observed_timestamp": moment + 1}
+        level = {"severity_number": SeverityNumber.WARN, "severity_text": "WARN"}
+        logger.emit(LogRecord(body=name, attributes=NESTED, **times, **level))
     assert provider.force_flush(), "the exporter still has logs"
     provider.shutdown()
 

@@ -33,26 +33,15 @@ def success(answered: Answer, what: str, on_channel: bool = False) -> int | None
 
 
 def write(arrivals: Arrivals) -> None:
-    handler(arrivals)
-    docker(arrivals)
-    fluent_bit(arrivals)
-    vector(arrivals)
-    raw(arrivals)
-    acknowledged(arrivals)
+    for client in (handler, docker, fluent_bit, vector, raw, acknowledged):
+        client(arrivals)
 
 
 def handler(arrivals: Arrivals) -> None:
+    options = {"protocol": "http", "verify": False, "hostname": "node-4", "source": "app.py"}
+    token = TOKEN["Authorization"].split()[1]
     handler = SplunkHandler(
-        "127.0.0.1",
-        str(arrivals.devices),
-        "00000000-0000-0000-0000-000000000000",
-        "handler",
-        protocol="http",
-        verify=False,
-        hostname="node-4",
-        source="app.py",
-        flush_interval=3600,
-        retry_count=0,
+        "127.0.0.1", str(arrivals.devices), token, "handler", flush_interval=3600, retry_count=0, **options
     )
     logger = logging.Logger("splunk")
     logger.addHandler(handler)

@@ -1,5 +1,5 @@
-"""The console of a gateway in a cluster. It shows the other gateways with their dead letters and waiting logs. Then two of
-them are lost with their disks: this gateway adopts the shard of one, and cannot adopt that of the other."""
+"""The console of a gateway in a cluster. It shows the other gateways with their dead letters and waiting logs. Then two
+of them are lost with their disks: this gateway adopts the shard of one, and cannot adopt that of the other."""
 
 import itertools
 import json

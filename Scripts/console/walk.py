@@ -3,7 +3,6 @@
 import json
 import pathlib
 import re
-from collections.abc import Callable
 
 from selenium.webdriver.common.keys import Keys
 
@@ -114,7 +113,7 @@ def two_operators(browser: Browser, gateway: Gateway) -> None:
     browser.confirm(then="the configured source is in use")
 
 
-def credentials(browser: Browser, _: Gateway) -> None:
+def credentials(browser: Browser, gateway: Gateway) -> None:
     browser.show("credentials", "Credentials")
     browser.press("Verify", then="default: accepted")
     browser.press("Replace…")
@@ -173,7 +172,7 @@ def capture(browser: Browser, gateway: Gateway) -> None:
     browser.press("Stop and forget", confirms=True, then="No capture was started")
 
 
-def routes(browser: Browser, _: Gateway) -> None:
+def routes(browser: Browser, gateway: Gateway) -> None:
     browser.show("routes", "Routes")
     browser.type("#logs", '{"level":"debug"}')
     browser.sees("Dropped by filters[0].")
@@ -209,7 +208,7 @@ new MutationObserver(() => {
 """
 
 
-def theme(browser: Browser, _: Gateway) -> None:
+def theme(browser: Browser, gateway: Gateway) -> None:
     """A remembered theme is there before the page's body, so the other one never flashes."""
     browser.show("status", "Status")
     script = browser.command("Page.addScriptToEvaluateOnNewDocument", source=EARLY)["identifier"]
@@ -222,7 +221,7 @@ def theme(browser: Browser, _: Gateway) -> None:
     browser.command("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
 
 
-def lists(browser: Browser, _: Gateway) -> None:
+def lists(browser: Browser, gateway: Gateway) -> None:
     browser.show("refusals", "Refusals", then="PostBodyInvalid")
     browser.show("configuration", "Configuration")
     browser.type("#narrow", "queue.max_bytes")
@@ -269,18 +268,7 @@ def read_only(browser: Browser, token: str) -> None:
 def walk(check: Check, browser: Browser, gateway: Gateway, pictures: pathlib.Path, reader: str) -> None:
     browser.login(gateway.token)
     look(browser, pictures)
-    steps: list[Callable[[Browser, Gateway], None]] = [
-        destinations,
-        two_operators,
-        credentials,
-        letters,
-        capture,
-        routes,
-        tail,
-        theme,
-        lists,
-    ]
-    for step in steps:
+    for step in (destinations, two_operators, credentials, letters, capture, routes, tail, theme, lists):
         step(browser, gateway)
         browser.collect(step.__name__)
         check.say(f"{step.__name__} is fine")

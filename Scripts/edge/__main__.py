@@ -6,11 +6,11 @@ from harness.check import Check, run_check
 
 
 def check_edge(check: Check) -> None:
-    gateway = check.gateway(
-        "  edge: { project: edge, logstore: edge, packet: { age: 50ms } }",
-        "limits: { connections_per_address: 10000 }",
-        sandbox=True,
+    destination, limits = (
+        "edge: { project: edge, logstore: edge, packet: { age: 50ms } }",
+        "connections_per_address: 10000",
     )
+    gateway = check.gateway(f"  {destination}", f"limits: {{ {limits} }}", sandbox=True)
     proxies = Proxies(check.work, gateway.devices)
     check.programs.add(proxies)
     check_framing(check, gateway, proxies)

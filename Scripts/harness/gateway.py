@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any, Unpack
 
 from harness.program import LaunchOptions, Program, numbers
+from harness.waiting import look_until
 
 # Proxy settings of the environment do not apply to this machine's own listeners.
 direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -29,8 +30,7 @@ def ask(
     if body is not None:
         request.add_header("Content-Type", "application/json")
     with direct.open(request, timeout=timeout) as response:
-        content: bytes = response.read()
-        return content
+        return response.read()
 
 
 def status_of(port: int, path: str, **options: Any) -> int:
@@ -111,17 +111,8 @@ def configuration(
 ) -> str:
     """A configuration whose listeners take free ports. `destinations` and `settings` are lines of YAML, `admin` more
     members of that group."""
-    members = [f"token: {token}" if token else "", admin]
-    admin = f'admin: {{ listen: "127.0.0.1:0"{"".join(f", {member}" for member in members if member)} }}'
-    lines = [
-        "listen: 127.0.0.1:0",
-        admin,
-        f"data_dir: {data}",
-        settings.strip("\n"),
-        "destinations:",
-        destinations.strip("\n"),
-    ]
-    return "\n".join(line for line in lines if line) + "\n"
+    members = ", ".join(filter(None, ['listen: "127.0.0.1:0"', f"token: {token}" if token else "", admin]))
+    return f"listen: 127.0.0.1:0\nadmin: {{ {members} }}\ndata_dir: {data}\n{settings}\ndestinations:\n{destinations}\n"
 
 
 class Gateway(Program):
@@ -171,17 +162,12 @@ class Gateway(Program):
 
     def ledger(self) -> dict[str, Any]:
         """The log counts of the whole gateway, and a flag that they add up: {"closed": …, "ledger": {…}}."""
-        ledger: dict[str, Any] = json.loads(self.ask("/admin/ledger"))
-        return ledger
+        return json.loads(self.ask("/admin/ledger"))
 
     def drain(self, seconds: float = 60) -> dict[str, Any]:
         """Waits until the queue is empty. Returns the ledger, also when that takes too long."""
-        deadline = time.monotonic() + seconds
-        while True:
-            ledger = self.ledger()
-            if ledger["ledger"]["queued"] == 0 or time.monotonic() > deadline:
-                return ledger
-            time.sleep(0.05)
+        empty = lambda: None if (whole := self.ledger())["ledger"]["queued"] else whole
+        return look_until(empty, seconds, pause=0.05) or self.ledger()
 
     def require_drained(self, seconds: float = 60) -> dict[str, Any]:
         """As `drain`, for callers that rely on an empty queue: raises when logs are left."""

@@ -1,4 +1,5 @@
-"""How slow this machine is at this moment, and the kernel's figures of a process. Limits on time are multiples of the slowness, so that a verdict depends on the program and not on the machine or on the work beside it."""
+"""How slow this machine is at this moment, and the kernel's figures of a process. Limits on time are multiples of the
+slowness, so that a verdict depends on the program and not on the machine or on the work beside it."""
 
 import json
 import os

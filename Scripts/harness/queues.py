@@ -26,8 +26,7 @@ def free_port() -> int:
     """A port that nothing listens to at this moment: the servers' routes must be known before they start."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port
+        return int(taken.getsockname()[1])
 
 
 def stream_of(shard: str, cluster: str) -> str:
@@ -77,8 +76,7 @@ class Broker(Process):
             stream.flush()
             while words := stream.readline().split():
                 if words[0] == b"MSG":
-                    answer: dict[str, Any] = json.loads(stream.read(int(words[-1])))
-                    return answer
+                    return json.loads(stream.read(int(words[-1])))
                 if words[0] == b"PING":
                     stream.write(b"PONG\r\n")
                     stream.flush()
@@ -172,18 +170,10 @@ class Server(Process):
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
     def start(self) -> None:
-        settings = {
-            "port": self.port,
-            "listen_addresses": "127.0.0.1",
-            "unix_socket_directories": self.directory,
-            "shared_buffers": "64MB",
-            "max_wal_size": "2GB",
-        }
-        if self.is_synced:
-            settings["synchronous_standby_names"] = "*"
-        words = [f"{PROGRAMS}/postgres", "-D", str(self.data)]
-        for key, value in settings.items():
-            words += ["-c", f"{key}={value}"]
+        words = [f"{PROGRAMS}/postgres", "-D", str(self.data), "-c", f"port={self.port}"]
+        words += ["-c", "listen_addresses=127.0.0.1", "-c", f"unix_socket_directories={self.directory}"]
+        words += ["-c", "shared_buffers=64MB", "-c", "max_wal_size=2GB"]
+        words += ["-c", "synchronous_standby_names=*"] if self.is_synced else []
         with signals_deferred(), open(self.directory / "log", "ab") as log:
             self.process = subprocess.Popen([*self.user, *words], stdout=log, stderr=log)
             self.programs.add(self)

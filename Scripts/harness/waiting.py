@@ -43,4 +43,4 @@ class Worker:
     def end(self) -> None:
         self.ended.set()
         for thread in self.threads:
-            thread.join()
+            thread.join(60)

@@ -1,4 +1,5 @@
-"""Docker/kubernetes: each resource against its schema, the references between resources, and the autoscaler's metric."""
+"""Docker/kubernetes: each resource against its schema, the references between resources, and the autoscaler's
+metric."""
 
 import json
 import pathlib

@@ -1,4 +1,5 @@
-"""Requests made from genes: for each dialect a function that builds the request, and a table of choices for its genes."""
+"""Requests made from genes: for each dialect a function that builds the request, and a table of choices for its
+genes."""
 
 import gzip
 import zlib

@@ -1,4 +1,5 @@
-"""Hostile requests: heads that try to reach another path or are far too long, bodies that are large when inflated, and bodies that are expensive to decode."""
+"""Hostile requests: heads that try to reach another path or are far too long, bodies that are large when inflated, and
+bodies that are expensive to decode."""
 
 import gzip
 import json

@@ -1,6 +1,6 @@
 """An ordinary client beside an attack, and how long it waits for its answers."""
 
-import calendar
+import datetime
 import random
 import time
 
@@ -78,7 +78,8 @@ class ControlGateway:
 
 def delays(neighbour: Neighbour, arrived: dict[str, str]) -> list[float]:
     """The delivery times, in ascending order."""
-    return sorted(seconds(arrived[name]) - when for name, when in neighbour.sent.items() if name in arrived)
+    moments = {name: datetime.datetime.fromisoformat(text).timestamp() for name, text in arrived.items()}
+    return sorted(moments[name] - when for name, when in neighbour.sent.items() if name in moments)
 
 
 def check_neighbour(
@@ -102,9 +103,3 @@ def check_neighbour(
     trial.at_most(f"{who} answered (elsewhere all within {calm:.3f} s)", answer, within, "s", says=True)
     within = crowded * (answer_within + DELIVERY) + alone[-1]
     trial.at_most(f"{who} delivered (elsewhere all within {alone[-1]:.3f} s)", delay, within, "s", says=True)
-
-
-def seconds(text: str) -> float:
-    """Seconds since 1970 of a time such as 2026-11-22T07:05:50.245Z."""
-    whole, _, fraction = text.rstrip("Z").partition(".")
-    return calendar.timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S")) + float(f"0.{fraction or 0}")

@@ -2,13 +2,18 @@
 
 import json
 import pathlib
+import random
+import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from random import Random
 from typing import Any
 
 from harness.gateway import Log, Sandbox
+from harness.waiting import Worker, look_until, wait_until
+from proof import fan_out
 from proof.clients.device import ConnectionLost, Device, is_whole, log
+from proof.fan_out import FanOut, is_dropped
 from proof.trial import Case, Trial
 
 ORIGINAL_TIME = "__original_time__"
@@ -140,3 +145,118 @@ class Life(Case):
         if not keeps_running:
             self.gateway.kill()
         self.sandbox.control("DELETE", "/logs")
+
+
+class ArchivingLife(Life):
+    """A gateway that fans out to SLS and to a file below `directory`, which rotates."""
+
+    def __init__(self, trial: Trial, sandbox: Sandbox, name: str, directory: pathlib.Path) -> None:
+        directory.mkdir(exist_ok=True)
+        self.fan_out = FanOut(directory, ", keep: 1000, compress: gzip")
+        super().__init__(trial, sandbox, name, fan_out.SETTINGS, others=self.fan_out.destination)
+
+    def expect_all_at_sls(self) -> None:
+        """Waits until SLS has all answered logs, while the file takes none."""
+        kept = {name for name in self.promises.answered if not is_dropped(name)}
+        wait_until(
+            lambda: kept <= self.promises.arrived(self.sandbox).names,
+            what=f"{self.name}: SLS does not get all logs while the file cannot be written",
+            pause=0.1,
+        )
+
+    def check_both(self) -> None:
+        """Kills and restarts the gateway. Both destinations must have everything that it promised."""
+        self.gateway.kill()
+        self.start()
+        ledger = self.gateway.drain(30)
+        self.expect(not ledger["ledger"]["queued"], f"logs still wait: {ledger}")
+        self.expect(not ledger["ledger"]["discarded"], f"logs were discarded: {ledger}")
+        self.wrong(*self.fan_out.wrong(self.gateway, self.sandbox.logs(), self.promises.answered))
+        altered = self.promises.arrived(self.sandbox).altered
+        self.expect(not altered, f"altered: {altered[:1]}")
+        self.gateway.kill()
+        self.sandbox.control("DELETE", "/logs")
+
+
+COUNT = 4
+# Answered requests that show that a gateway accepts logs.
+GOES_ON = 20
+
+
+class Senders(Worker):
+    """Post logs until they are stopped, and again what was refused or not answered, as devices do."""
+
+    def __init__(
+        self, trial: Trial, connect: Callable[[], Device], batch: int, pause: float = 0, requests: int | None = None
+    ) -> None:
+        """`connect` is called again after each request that was not accepted, and after so many `requests` that were;
+        `pause` follows each of those."""
+        self.trial, self.connect, self.batch, self.pause, self.requests = trial, connect, batch, pause, requests
+        self.promises = PromisedLogs(random.Random(trial.random.getrandbits(64)))
+        self.lock = threading.Lock()
+        self.answered = self.refused = 0
+        self.longest = 0.0
+        self.begin(COUNT)
+
+    def work(self, number: int) -> None:
+        device: Device | None = None
+        posted = 0
+        while not self.ended.is_set():
+            logs = self.new_logs()
+            status = None
+            while status != 200 and not self.ended.is_set():
+                try:
+                    device = device or self.connect()
+                    status, _ = device.post(*request(logs))
+                except (ConnectionLost, OSError):
+                    pass
+                if status != 200:
+                    # A balancer would send it elsewhere.
+                    device = None
+                    with self.lock:
+                        self.refused += 1
+                    self.ended.wait(0.1)
+            if status == 200:
+                self.note_answered(logs)
+                posted += 1
+                if self.requests is not None and posted % self.requests == 0:
+                    device = None
+                self.ended.wait(self.pause)
+
+    def new_logs(self) -> list[Log]:
+        with self.lock:
+            logs = self.promises.logs(self.batch)
+            self.promises.note_sent(logs)
+            return logs
+
+    def note_answered(self, logs: list[Log]) -> None:
+        with self.lock:
+            self.promises.note_answered(logs)
+            self.answered += 1
+
+    def post_once(self, connect: Callable[[], Device]) -> int | None:
+        """One request beside those of the senders, which is not repeated. None: no answer."""
+        logs = self.new_logs()
+        try:
+            device = connect()
+            status, _ = device.post(*request(logs))
+            device.close()
+        except (ConnectionLost, OSError):
+            return None
+        if status == 200:
+            self.note_answered(logs)
+        return status
+
+    def go_on(self, what: str, within: float) -> bool:
+        began, goal = time.monotonic(), self.answered + GOES_ON
+        look_until(lambda: self.answered >= goal, within)
+        self.longest = max(self.longest, time.monotonic() - began)
+        return self.trial.expect(self.answered >= goal, f"no answers within {within} s: {what}")
+
+    def judge(self, sandbox: Sandbox) -> Arrived:
+        arrived = self.promises.arrived(sandbox)
+        lost = sorted(arrived.missing)
+        self.trial.expect(not lost, f"{len(lost)} answered logs are lost: {lost[:3]}")
+        self.trial.expect(not arrived.altered, f"{len(arrived.altered)} logs were altered: {arrived.altered[:2]}")
+        self.trial.expect(not arrived.strangers, f"{len(arrived.strangers)} logs arrived that no device sent")
+        return arrived

@@ -7,6 +7,7 @@ import random
 import time
 from collections.abc import Iterable
 from random import Random
+from typing import Any
 
 from harness.gateway import Gateway, Log, Sandbox
 from proof.clients.device import Device, body, log
@@ -80,3 +81,16 @@ def arrivals_by_name(trial: Trial, sandbox: Sandbox, writers: Iterable[Writer], 
         trial.expect(written.get(name) == shown, f"{where}: a log was never written like this: {str(stored)[:200]}")
         names[name] += 1
     return names
+
+
+def check_left(trial: Trial, gateway: Gateway, where: str, gone: int, is_salvaged: bool) -> dict[str, Any]:
+    """A gateway that was started on what a kill or a power cut left delivers all. Its ledger adds up, only `gone` logs
+    were discarded, and unless a damaged queue was salvaged the journal has no error."""
+    ledger = gateway.drain(20)
+    counts = ledger["ledger"]
+    trial.expect(ledger["closed"] and counts["queued"] == 0, f"{where}: the ledger is not closed: {ledger}")
+    trial.expect(counts["discarded"] == gone, f"{where}: logs were discarded: {ledger}")
+    errors = [] if is_salvaged else [line for line in gateway.events() if line["level"] == "error"]
+    trial.wrong(*(f"{where}: the journal has an error: {line}" for line in errors))
+    trial.expect(gateway.is_running, f"{where}: the gateway ended by itself with {gateway.process.poll()}")
+    return ledger

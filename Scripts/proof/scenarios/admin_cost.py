@@ -1,4 +1,5 @@
-"""No request to the admin API makes the gateway 64 MiB larger, or holds the listener's thread for more than a twentieth of a second of a usual core."""
+"""No request to the admin API makes the gateway 64 MiB larger, or holds the listener's thread for more than a twentieth
+of a second of a usual core."""
 
 import concurrent.futures
 import contextlib
@@ -40,7 +41,13 @@ class Request(typing.NamedTuple):
 
 
 # What stands for the parameters of paths, and the parameters of queries that make answers long.
-PLACES = {"capture": "{capture}", "id": "{letter}", "number": "{record}", "record": "{record}", "name": "app"}
+PLACES = {
+    "captures/{id}": "captures/{capture}",
+    "dead-letters/{id}": "dead-letters/{letter}",
+    "records/{n}": "records/{record}",
+    "credentials/{name}": "credentials/sandbox",
+    "{name}": "app",
+}
 QUERIES = {
     "/admin/queue/peek": ["?destination=app&limit=100", "?destination=app&limit=1"],
     "/admin/queue": ["", "?streams=1000&order=largest"],
@@ -60,20 +67,10 @@ def reading() -> list[str]:
     for path, methods in paths.items():
         if "get" not in methods or path in ENDLESS:
             continue
-        if "/captures/{" in path:
-            path = path.replace(path.split("/")[3], "{capture}")
-        elif "/dead-letters/{" in path:
-            path = path.replace(path.split("/")[3], "{letter}")
-        elif "{" in path and "records" not in path:
-            path = path[: path.index("{")] + ("sandbox" if "credentials" in path else "app")
-        if "/records/" in path:
-            path = path.replace(path.split("/")[5], "{record}")
+        for parameter, place in PLACES.items():
+            path = path.replace(parameter, place)
         found += [path + query for query in QUERIES.get(path, [""])]
     return found
-
-
-def walk() -> list[Request]:
-    return [Request("GET", path) for path in reading()]
 
 
 def rules(filters: int, steps: int, pattern: str) -> str:
@@ -266,7 +263,10 @@ class AdminMeter:
 def check(trial: Trial) -> None:
     meter = AdminMeter(trial)
     trial.say(f"this machine is {slowness():.1f} times as slow as usual now")
-    cases: list[tuple[str, Request]] = [*KNOWN.items(), *((str(each), each) for each in walk())]
+    cases: list[tuple[str, Request]] = [
+        *KNOWN.items(),
+        *((str(each), each) for each in (Request("GET", path) for path in reading())),
+    ]
     for role, token in (("a reader", READER), ("the full role", TOKEN)):
         found = [(meter.cost(request, token), name) for name, request in cases]
         top = max(found, key=lambda each: each[0].rank())

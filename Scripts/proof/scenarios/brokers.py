@@ -10,7 +10,7 @@ from harness.gateway import Gateway
 from harness.queues import PROGRAMS, Brokers, Database
 from harness.waiting import look_until
 from proof.clients.device import Device
-from proof.clients.senders import Senders
+from proof.clients.promised_logs import Senders
 from proof.scenarios.judge import run_session
 from proof.trial import Trial, Unavailable
 
@@ -56,7 +56,7 @@ class LoadedGateway:
         return "; ".join(json.loads(text)["reasons"])
 
     def end(self) -> None:
-        self.senders.stop()
+        self.senders.end()
         ledger = self.gateway.drain()
         self.trial.expect(ledger["closed"] and not ledger["ledger"]["queued"], f"the ledger is open: {ledger}")
         self.gateway.kill()

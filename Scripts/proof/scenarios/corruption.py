@@ -1,4 +1,5 @@
-"""A damaged queue never delivers altered logs: readable logs arrive, unreadable ones are counted, and new logs are accepted."""
+"""A damaged queue never delivers altered logs: readable logs arrive, unreadable ones are counted, and new logs are
+accepted."""
 
 import contextlib
 import json
@@ -20,22 +21,8 @@ SETTINGS = "drain_timeout: 100ms"
 BAD = 5
 
 
-class History:
-    """The content of a WAL at each length, noted after each answer."""
-
-    def __init__(self) -> None:
-        # The WAL's salt, which differs for each WAL in the file; its length; the names that were answered by then.
-        self.answers: list[tuple[bytes, int, set[str]]] = []
-
-    def note(self, directory: pathlib.Path, names: set[str]) -> None:
-        self.answers.append((*length((directory / WAL).read_bytes()), names))
-
-    def in_queue(self, directory: pathlib.Path) -> list[tuple[int, set[str]]]:
-        """For a queue at rest: names with the WAL length that holds them. Names of earlier WALs are in the database
-        by now."""
-        file = directory / WAL
-        salt, _ = length(file.read_bytes() if file.exists() else b"")
-        return [(end if other == salt else 0, names) for other, end, names in self.answers]
+# After each answer: the WAL's salt, which differs for each WAL in the file, its length, and the names that were promised.
+History = list[tuple[bytes, int, set[str]]]
 
 
 class PreparedQueue:
@@ -47,11 +34,13 @@ class PreparedQueue:
         self.name, self.data = name, data.with_name(name)
         shutil.copytree(data, self.data)
         (self.data / "queue.db-shm").unlink(missing_ok=True)
-        self.history = history.in_queue(self.data)
         self.delivered = delivered
         self.queued = promises.answered - delivered
         self.first_pages = first_pages(self.data)
         log = (self.data / WAL).read_bytes() if (self.data / WAL).exists() else b""
+        # The names with the length of the WAL that holds them; 0 for those that are in the database by now.
+        salt, _ = length(log)
+        self.history = [(end if other == salt else 0, names) for other, end, names in history]
         # Without the ledger's page the number of logs is unknown. That page is in the WAL, or else in the database.
         self.ledger_frame = last_of(log, self.first_pages["ledger"])
         self.ledger_pages = set() if self.ledger_frame else {self.first_pages["ledger"]}
@@ -79,18 +68,18 @@ def prepare(trial: Trial, sandbox: Sandbox) -> tuple[PromisedLogs, list[Prepared
     wait_until(lambda: (ledger := gateway.ledger()["ledger"])["queued"] == 0 and ledger["dead"] == BAD)
     delivered = promises.arrived(sandbox).names
     sandbox.fault(status=503)
-    history = History()
-    fill_queue(promises, gateway, 60, history)
-    gateway.kill()
-    queues = [PreparedQueue(gateway.data, "in-log", promises, delivered, history)]
-    gateway = trial.gateway(sandbox, settings=SETTINGS)
-    fill_queue(promises, gateway, 30, history)
-    gateway.stop()
-    queues.append(PreparedQueue(gateway.data, "in-database", promises, delivered, history))
-    gateway = trial.gateway(sandbox, settings=SETTINGS)
-    fill_queue(promises, gateway, 30, history)
-    gateway.kill()
-    queues.append(PreparedQueue(gateway.data, "in-both", promises, delivered, history))
+    history: History = []
+    queues: list[PreparedQueue] = []
+    for name, requests, end in (
+        ("in-log", 60, Gateway.kill),
+        ("in-database", 30, Gateway.stop),
+        ("in-both", 30, Gateway.kill),
+    ):
+        if queues:
+            gateway = trial.gateway(sandbox, settings=SETTINGS)
+        fill_queue(promises, gateway, requests, history)
+        end(gateway)
+        queues.append(PreparedQueue(gateway.data, name, promises, delivered, history))
     sandbox.clear_faults()
     sandbox.control("DELETE", "/poisons")
     return promises, queues
@@ -101,7 +90,7 @@ def fill_queue(promises: PromisedLogs, gateway: Gateway, requests: int, history:
     for _ in range(requests):
         logs = promises.logs(promises.random.randint(1, 8), promises.random.choice((60, 300, 3000)))
         if promises.post(device, logs) == 200:
-            history.note(gateway.data, {log["name"] for log in logs})
+            history.append((*length((gateway.data / WAL).read_bytes()), {log["name"] for log in logs}))
 
 
 # Changes the content of the named file, and says how.
@@ -225,24 +214,23 @@ FLIPS = {"streams": 3, "packets": 2, "dead": 2}
 def check(trial: Trial) -> None:
     sandbox = trial.sandbox()
     promises, queues = prepare(trial, sandbox)
-    tally = Tally()
-    for table, page in queues[1].first_pages.items():
-        zero = lambda damage: damage.zero_first_page(table, page)
-        flip = lambda damage: damage.flip_in_first_page(table, page)
-        DamageCase(trial, sandbox, promises, queues[1], table).run(tally, zero)
+    tally, at_rest, in_log = Tally(), queues[1], [queues[0], queues[2]]
+
+    def damage(queue: PreparedQueue, name: str, harm: Callable[[Damage], object]) -> None:
+        DamageCase(trial, sandbox, promises, queue, name).run(tally, harm)
+
+    for table, page in at_rest.first_pages.items():
+        damage(at_rest, table, lambda damage: damage.zero_first_page(table, page))
         for number in range(FLIPS.get(table, 0) * (10 if trial.is_long else 1)):
-            DamageCase(trial, sandbox, promises, queues[1], f"{table} {number}").run(tally, flip)
-    for number in range(15 if trial.is_long else 3):
-        DamageCase(trial, sandbox, promises, queues[2], f"cut {number}").run(tally, Damage.cut_off)
-    for number in range(200 if trial.is_long else 4):
-        queue = queues[number % 2 * 2]
-        DamageCase(trial, sandbox, promises, queue, f"both {number}").run(tally, Damage.cut_and_damage)
-    for number in range(40 if trial.is_long else 2):
-        queue = queues[number % 2 * 2]
-        DamageCase(trial, sandbox, promises, queue, f"head {number}").run(tally, Damage.flip_head)
-    for number in range(500 if trial.is_long else 12):
-        queue = Random(f"base/{trial.seed}/{number}").choice(queues)
-        DamageCase(trial, sandbox, promises, queue, number).run(tally, Damage.anywhere)
+            damage(at_rest, f"{table} {number}", lambda damage: damage.flip_in_first_page(table, page))
+    for name, short, long, chosen, harm in (
+        ("cut", 3, 15, queues[2:], Damage.cut_off),
+        ("both", 4, 200, in_log, Damage.cut_and_damage),
+        ("head", 2, 40, in_log, Damage.flip_head),
+        ("any", 12, 500, trial.random.sample(queues, len(queues)), Damage.anywhere),
+    ):
+        for number in range(long if trial.is_long else short):
+            damage(chosen[number % len(chosen)], f"{name} {number}", harm)
     for where, cases in tally.silent.items():
         trial.expect(not cases, f"losses in {where} are miscounted in {len(cases)} cases: {'; '.join(cases[:2])}")
     trial.say(", ".join(f"{count} {what}" for what, count in tally.counts.items()))

@@ -56,27 +56,23 @@ def status_and_beginning(port: int, sent: bytes) -> tuple[int, bytes]:
 
 
 class CostMeter:
+    gateway: Gateway
+
     def __init__(self, trial: Trial) -> None:
         self.trial, self.starts = trial, 0
         # Measured again beside each request that seems too expensive.
         self.slowness = slowness()
-        self.running: Gateway | None = None
         self.where = trial.nowhere()
         self.start()
 
     def start(self) -> None:
         """Starts on an empty queue: the labels of one search create streams that would leave no room for those of
         the next."""
-        if self.running:
-            self.running.kill()
+        if self.starts:
+            self.gateway.kill()
         self.starts += 1
         data = self.trial.work / f"data-{self.starts}"
-        self.running = self.trial.gateway(self.where, settings=SETTINGS, data=data)
-
-    @property
-    def gateway(self) -> Gateway:
-        assert self.running is not None
-        return self.running
+        self.gateway = self.trial.gateway(self.where, settings=SETTINGS, data=data)
 
     @property
     def allowed(self) -> Cost:
@@ -186,9 +182,7 @@ def check(trial: Trial) -> None:
         trial.expect(top.fits(meter.slowness), f"{dialect}: {top}; {meter.allowed} are allowed, for {found}")
         costliest[dialect] = (top, found, name if found is genes else f"{found}")
         trial.say(f"{dialect}: {top} at most ({costliest[dialect][2]})")
-    trial.say(
-        f"{tried} requests; {meter.allowed} are allowed, the machine is {meter.slowness:.1f} times as slow as usual"
-    )
+    trial.say(f"{tried} requests searched; {meter.allowed} are allowed, slowness {meter.slowness:.1f}")
     check_health_beside(trial, meter, costliest)
 
 

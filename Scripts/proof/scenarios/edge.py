@@ -1,4 +1,5 @@
-"""Attacks cost bounded time and memory, and disturb no other client: decompression bombs, expensive bodies, unread answers, hostile paths, guessed tokens."""
+"""Attacks cost bounded time and memory, and disturb no other client: decompression bombs, expensive bodies, unread
+answers, hostile paths, guessed tokens."""
 
 import collections
 import concurrent.futures
@@ -73,10 +74,9 @@ class AttackMeter:
         return self.trial.expect(fine, told)
 
     def say(self, what: str) -> None:
+        slow, costly = ("{:.2f} s at most ({})".format(*most) for most in (self.slowest, self.costliest))
         self.trial.say(
-            f"{what}: {self.count} requests, {self.slowest[0]:.2f} s at most ({self.slowest[1]}), "
-            f"{self.costliest[0]:.2f} s of processor time at most ({self.costliest[1]}), "
-            f"an ordinary body {self.ordinary:.2f} s"
+            f"{what}: {self.count} requests, {slow}; of processor time {costly}, ordinary {self.ordinary:.2f} s"
         )
         self.count, self.slowest, self.costliest = 0, (0, ""), (0, "")
 

@@ -61,9 +61,8 @@ def check(trial: Trial) -> None:
             results.append(attempt(trial, scene, sandbox, call, number, name))
         failed = {sync for disk, _ in results for sync in disk.failed}
         ends = sum(ended for _, ended in results)
-        trial.say(
-            f"{scene.name}: {len(failed & syncs)} of {len(syncs)} syncs failed in {len(results)} runs, {ends} of which ended the program"
-        )
+        told = f"{len(failed & syncs)} of {len(syncs)} syncs failed in {len(results)} runs"
+        trial.say(f"{scene.name}: {told}, {ends} of which ended the program")
         # On a busy machine a run may make fewer syncs.
         least = 0.9 * len(syncs) if trial.is_long else 2
         trial.expect(len(failed & syncs) >= least, f"{scene.name}: {len(failed & syncs)} of {len(syncs)} syncs failed")

@@ -2,6 +2,7 @@
 log."""
 
 import json
+import select
 import socket
 import time
 from random import Random
@@ -12,8 +13,7 @@ from harness.waiting import Worker
 from proof import fan_out
 from proof.clients.device import Device, body, is_whole, log
 from proof.clients.neighbour import ControlGateway, Neighbour, check_neighbour
-from proof.faults.log_server import LogServer
-from proof.faults.lying_server import ANSWERS, ONLY_FOR_SLS, LyingServer
+from proof.faults.servers import ANSWERS, ONLY_FOR_SLS, LogServer, LyingServer
 from proof.trial import Trial
 
 LOOKS_EVERY = 0.02
@@ -48,22 +48,8 @@ MEMORY = 32
 TAKEN = 24
 
 
-class RedirectTrap:
-    """The target of redirects, which must have no visitors."""
-
-    def __init__(self) -> None:
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-
-    def visitors(self) -> bool:
-        self.listener.settimeout(0)
-        try:
-            self.listener.accept()
-            return True
-        except OSError:
-            return False
-        finally:
-            self.listener.close()
+# By the name of the lie.
+Servers = dict[str, LyingServer]
 
 
 def project(number: int) -> str:
@@ -84,15 +70,13 @@ def log_server(name: str, port: int) -> str:
     )
 
 
-def post_to_all(
-    trial: Trial, gateway: Gateway, names: list[str], servers: list[LyingServer], number: int
-) -> dict[str, str]:
+def post_to_all(trial: Trial, gateway: Gateway, servers: list[LyingServer], number: int) -> dict[str, str]:
     """Posts for every lie, and waits until all of it is delivered. Returns the names that were sent, with their lie."""
     sent: dict[str, str] = {}
     for server in servers:
         with server.lock:
             server.left = TIMES
-    for index, name in enumerate(names):
+    for index, name in enumerate(ANSWERS):
         device = Device(gateway.devices)
         logs = [log(f"{name}/{number}/{count}", trial.random) for count in range(5)]
         status, answer = device.post(f"/logs/{project(index)}", body(logs))
@@ -104,14 +88,11 @@ def post_to_all(
 
 
 def check(trial: Trial) -> None:
-    sandbox, trap = trial.sandbox(), RedirectTrap()
-    servers = {name: LyingServer(sandbox.port, answer, TIMES, trap.port) for name, answer in ANSWERS.items()}
-    store = trial.remember(LogServer(Random(trial.seed)))
-    seconds = {
-        name: LyingServer(store.port, answer, TIMES, trap.port)
-        for name, answer in ANSWERS.items()
-        if name not in ONLY_FOR_SLS
-    }
+    sandbox, trap = trial.sandbox(), socket.create_server(("127.0.0.1", 0))
+    store, trap_port = trial.remember(LogServer(Random(trial.seed))), trap.getsockname()[1]
+    servers = {name: LyingServer(sandbox.port, ANSWERS[name], TIMES, trap_port) for name in ANSWERS}
+    both = [name for name in ANSWERS if name not in ONLY_FOR_SLS]
+    seconds = {name: LyingServer(store.port, ANSWERS[name], TIMES, trap_port) for name in both}
     everyone = [*servers.values(), *seconds.values()]
     lines, routes = [destination("honest", sandbox.port)], []
     for index, (name, server) in enumerate(servers.items()):
@@ -128,7 +109,7 @@ def check(trial: Trial) -> None:
     sent: dict[str, str] = {}
     try:
         for number in range(5 if trial.is_long else 1):
-            sent |= post_to_all(trial, gateway, list(servers), everyone, number)
+            sent |= post_to_all(trial, gateway, everyone, number)
     finally:
         neighbour.end()
         control.end()
@@ -143,26 +124,19 @@ def check(trial: Trial) -> None:
     trial.wrong(*fan_out.open_sums(gateway.ledger(), 0))
     arrived = {each.get("name", ""): each["__received__"] for each in at_sls}
     check_neighbour(trial, neighbour, arrived, control, contention(started, busy(gateway.process.pid)))
-    trial.expect(not trap.visitors(), "a redirect was followed")
+    visits, _, _ = select.select([trap], [], [], 0)
+    trial.expect(not visits, "a redirect was followed")
     trial.at_most("memory for the invalid answers", grown, MEMORY, "MiB", says=True)
     trial.expect(gateway.is_running, "the gateway ended")
     heard = sum(server.heard for server in everyone)
-    trial.say(
-        f"{len(servers)} kinds of invalid answers of SLS and {len(seconds)} of a log server, {heard} requests, "
-        f"all delivered after {took:.1f} s; {cpu:.1f} s of processor time"
-    )
+    kinds = f"{len(servers)} lies of SLS and {len(seconds)} of a log server"
+    trial.say(f"{kinds}, {heard} requests, delivered after {took:.1f} s; {cpu:.1f} s of processor time")
     for server in everyone:
         server.end()
 
 
 def judge(
-    trial: Trial,
-    gateway: Gateway,
-    kind: str,
-    servers: dict[str, LyingServer],
-    sent: dict[str, str],
-    logs: list[Log],
-    longest: float,
+    trial: Trial, gateway: Gateway, kind: str, servers: Servers, sent: dict[str, str], logs: list[Log], longest: float
 ) -> None:
     """Every log is stored and counted by the ledger of the destination of this kind, and no request lasted too long."""
     whole = gateway.ledger()
@@ -184,7 +158,5 @@ def judge(
         trial.expect(server.most < TAKEN << 20, f"{name}{kind}: {server.most >> 20} MiB of an answer were accepted")
     slowest = max(servers, key=lambda name: servers[name].longest)
     largest = max(servers, key=lambda name: servers[name].most)
-    trial.say(
-        f"requests lasted {servers[slowest].longest:.2f} s at most ({slowest}) of {longest:.2f}, "
-        f"{servers[largest].most / 2**20:.1f} MiB at most ({largest})"
-    )
+    told = f"{servers[slowest].longest:.2f} s at most ({slowest}) of {longest:.2f}"
+    trial.say(f"requests lasted {told}, {servers[largest].most / 2**20:.1f} MiB at most ({largest})")

@@ -8,7 +8,7 @@ from harness.gateway import Sandbox
 from harness.program import DidNotStart
 from harness.waiting import wait_until
 from proof.clients.promised_logs import Life
-from proof.faults.mounts import FragileDisk, Mounted, SmallDisk, fill
+from proof.faults.machine import FragileDisk, Mounted, SmallDisk, fill
 from proof.queues import DATABASE, first_pages, wipe
 from proof.trial import Trial
 

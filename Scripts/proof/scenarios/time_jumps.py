@@ -9,7 +9,7 @@ from harness.gateway import Log, ask
 from harness.measures import busy, slowness
 from harness.program import Program
 from proof.clients.device import Device, body, is_whole, log
-from proof.faults import fake_clock
+from proof.faults.machine import FakedClock, forget
 from proof.trial import Case, Trial
 
 # The shares of one processor that a thread may use and may want while the gateway only retries now and then. A
@@ -27,22 +27,20 @@ class ClockScene(Case):
     def __init__(
         self, trial: Trial, name: str, at: float | None = None, sls_too: bool = False, destination: str = ""
     ) -> None:
-        self.trial, self.name, self.destination = trial, name, destination
-        self.work = trial.work / name
+        self.trial, self.name, self.destination, self.work = trial, name, destination, trial.work / name
         self.work.mkdir()
-        self.clock = fake_clock.FakedClock(self.work)
+        self.clock = FakedClock(self.work)
         # Programs from here on belong to this scene.
         self.mark = len(trial.programs.started)
-        self.opened: Device | None = None
         if at is not None:
             self.clock.set(at)
         # `env` creates what libfaketime shares, so that the environment of the program itself stays where Swift
         # looks for its arguments.
         self.faked: dict[str, Any] = {"environment": self.clock.environment, "before": ["env"]}
-        self.sls = self.faked if sls_too else {}
         # The clock's time at each log, and the log's own time.
         self.sent: dict[str, float] = {}
         self.right: dict[str, int] = {}
+        self.sls = self.faked if sls_too else {}
 
     def begin(self) -> None:
         self.sandbox = self.trial.sandbox(**self.sls)
@@ -53,18 +51,12 @@ class ClockScene(Case):
         self.gateway = self.trial.gateway(
             self.sandbox, settings=settings, destination=self.destination, data=self.work / "data", **self.faked
         )
-        self.opened = Device(self.gateway.devices)
-
-    @property
-    def device(self) -> Device:
-        if self.opened is None:
-            raise RuntimeError(f"{self.name} has not begun")
-        return self.opened
+        self.device = Device(self.gateway.devices)
 
     def restart(self) -> None:
         self.device.close()
         self.expect(self.gateway.stop() == 0, "the gateway did not stop in order")
-        fake_clock.forget(self.gateway.process.pid)
+        forget(self.gateway.process.pid)
         self.start()
 
     def post(self, label: str, count: int = 5, logstore: str = "jumps", **fields: object) -> bytes:
@@ -100,7 +92,9 @@ class ClockScene(Case):
         whole = self.gateway.drain(within)
         took = time.monotonic() - began
         ledger = whole["ledger"]
-        self.expect(ledger["queued"] == 0, f"after {took:.0f} s there are still logs in the queue: {self.trouble()}")
+        self.expect(
+            ledger["queued"] == 0, f"after {took:.0f} s there are still logs in the queue: {self.status()['trouble']}"
+        )
         lost = {"expired": 0, "discarded": 0, "dead": dead}
         found = {name: ledger[name] for name in lost}
         self.expect(whole["closed"] and found == lost, f"the ledger is {ledger}, expected {lost}")
@@ -117,20 +111,15 @@ class ClockScene(Case):
     def status(self) -> dict[str, Any]:
         return json.loads(self.gateway.ask("/admin/status"))["destinations"][0]
 
-    def trouble(self) -> object:
-        return self.status()["trouble"]
-
     def refused_for_time(self) -> int:
         return self.sandbox.control("GET", "/stats")["errors"].get("RequestTimeExpired", 0)
 
     def end(self) -> None:
         """Ends the programs, which frees ports and memory for the next scene."""
-        if self.opened:
-            self.opened.close()
         for program in self.trial.programs.started[self.mark :]:
             program.kill()
             if isinstance(program, Program):
-                fake_clock.forget(program.process.pid)
+                forget(program.process.pid)
 
 
 HOUR, DAY = 3600, 86400
@@ -143,7 +132,7 @@ FOLLOWED = 20
 def hours(scene: ClockScene) -> None:
     """Jumps of hours and days in both directions while SLS is away: waiting logs are retried, and none expires."""
     scene.sandbox.control("POST", "/poisons", {"key": "poison", "code": "InvalidKey", "message": "no"})
-    name = "hours/letter/0"
+    random, name = scene.trial.random, "hours/letter/0"
     scene.device.post("/logs/jumps", body([log(name, scene.trial.random) | {"poison": "1"}]))
     scene.sent[name] = scene.clock.now
     scene.gateway.require_drained()
@@ -155,15 +144,11 @@ def hours(scene: ClockScene) -> None:
     scene.sent[name] = scene.clock.now
     jumps = [5 * HOUR, -9 * HOUR, 40 * DAY, -40 * DAY, 12 * HOUR]
     if scene.trial.is_long:
-        jumps += [
-            scene.trial.random.choice([-1, 1])
-            * scene.trial.random.choice([2, 61, HOUR, DAY, 400 * DAY])
-            * scene.trial.random.randint(1, 9)
-            for _ in range(20)
-        ]
+        lengths = [2, 61, HOUR, DAY, 400 * DAY]
+        jumps += [random.choice([-1, 1]) * random.choice(lengths) * random.randint(1, 9) for _ in range(20)]
         # Beyond the range of SLS's times, almost as far as Linux lets a clock be set, and before 1970.
         jumps += [int(end - time.time()) for end in (2**32 + 10, 8_270_000_000, -100)]
-    scene.trial.random.shuffle(jumps)
+    random.shuffle(jumps)
     busiest, restarts, believed = 0.0, 0, [0.0]
     for number, seconds in enumerate(jumps):
         scene.clock.shift(seconds)
@@ -172,7 +157,7 @@ def hours(scene: ClockScene) -> None:
             scene.restart()
             restarts, believed = restarts + 1, []
         scene.post(f"jump {number} by {seconds}")
-        is_followed = scene.trial.is_long and scene.trial.random.random() < 0.5
+        is_followed = scene.trial.is_long and random.random() < 0.5
         busiest = max(busiest, scene.check_idle(f"jump by {seconds} s", LOOK if is_followed else 0.3))
         # Until the queue reads the clock it uses the time it knew.
         believed = [seconds] if is_followed else [*believed, seconds]
@@ -187,15 +172,17 @@ def hours(scene: ClockScene) -> None:
     query = "/logs?logstore=right&min=5&wait_s=60"
     arrived = len(ask(scene.sandbox.port, query, timeout=CORRECTED + 10).splitlines())
     scene.trial.say(f"hours: delivery with a clock that is 5 h ahead took {time.monotonic() - began:.1f} s")
-    scene.expect(arrived == 5, f"with a clock that is 5 h ahead {arrived} of 5 logs arrive: {scene.trouble()}")
+    scene.expect(
+        arrived == 5, f"with a clock that is 5 h ahead {arrived} of 5 logs arrive: {scene.status()['trouble']}"
+    )
     refused = scene.refused_for_time()
     scene.expect(refused <= 12, f"{refused} signatures had a wrong time before SLS's time was known")
     scene.clock.shift(0)
     _, took = scene.check_delivered(dead=1)
-    scene.trial.say(
-        f"hours: {len(jumps)} jumps, {restarts} restarts, {len(scene.sent)} logs, delivered {took:.1f} s after the correction; "
-        f"{busiest:.0%} of a processor at most, {refused} signatures refused"
+    told = (
+        f"{len(jumps)} jumps, {restarts} restarts, {len(scene.sent)} logs, delivered {took:.1f} s after the correction"
     )
+    scene.trial.say(f"hours: {told}; {busiest:.0%} of a processor at most, {refused} signatures refused")
 
 
 def born_in_1970(scene: ClockScene) -> None:
@@ -228,10 +215,8 @@ def born_in_1970(scene: ClockScene) -> None:
     for name, each in arrived.items():
         off = abs(int(each["__time__"]) - began)
         scene.expect(off < 60, f"{name} arrived with a time that is {off:.0f} s off")
-    scene.trial.say(
-        f"1970: {len(scene.sent)} logs, {busiest:.0%} of a processor before the correction, "
-        f"{before} signatures refused before and {after} after it"
-    )
+    told = f"{before} signatures refused before the correction, {after} after it"
+    scene.trial.say(f"1970: {len(scene.sent)} logs, {told}, {busiest:.0%} of a processor before it")
 
 
 def crossing(scene: ClockScene, boundary: int, step: int) -> None:
@@ -254,9 +239,8 @@ def crossing(scene: ClockScene, boundary: int, step: int) -> None:
     before = sum(shown < boundary for shown in scene.sent.values())
     scene.expect(0 < before < len(scene.sent), "the boundary was not crossed")
     scene.expect(scene.refused_for_time() == 0, "SLS refused signatures for their time")
-    scene.trial.say(
-        f"{scene.name}: {before} logs before the boundary, {len(scene.sent) - before} after it, all delivered after a restart"
-    )
+    told = f"{before} logs before the boundary, {len(scene.sent) - before} after it"
+    scene.trial.say(f"{scene.name}: {told}, all delivered after a restart")
 
 
 def sls_is_off(scene: ClockScene) -> None:
@@ -288,10 +272,8 @@ def right_logs(scene: ClockScene) -> None:
         if label != "1970":
             scene.gateway.require_drained(CORRECTED)
             known = scene.status()["delivery"]["host_clock_wrong_by_seconds"]
-            scene.expect(
-                known and abs(known + seconds) < 5,
-                f"{label}: the clock is wrong by {seconds} s, the status says {known}",
-            )
+            told = f"{label}: the clock is wrong by {seconds} s, the status says {known}"
+            scene.expect(known and abs(known + seconds) < 5, told)
         scene.post(f"{label}, right", __time__=int(time.time()))
         scene.clock.shift(0)
         before, discarded = discarded, scene.gateway.require_drained(CORRECTED)["ledger"]["discarded"]

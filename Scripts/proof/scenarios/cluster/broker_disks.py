@@ -1,5 +1,5 @@
-"""The disk of one broker of a cluster becomes full, then the disks of all: without room on a majority no log is accepted,
-and what was answered is delivered."""
+"""The disk of one broker of a cluster becomes full, then the disks of all: without room on a majority no log is
+accepted, and what was answered is delivered."""
 
 import contextlib
 import pathlib
@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 from harness.queues import Brokers
-from proof.faults.mounts import SmallDisk, fill
+from proof.faults.machine import SmallDisk, fill
 from proof.scenarios.cluster.session import Session
 from proof.trial import Trial
 

@@ -13,15 +13,15 @@ from typing import Any
 from harness.program import DidNotStart
 from harness.queues import Broker, Brokers, stream_of
 from harness.waiting import look_until
-from proof.scenarios.cluster.session import ADOPTED_WITHIN, CLUSTER, Member, Session
+from proof.scenarios.cluster.session import ADOPTED_WITHIN, CLUSTER, GOES_ON_WITHIN, Member, Session
 from proof.trial import Trial
 
 ROUNDS = 2
 ELECTED_WITHIN = 60
 # A gateway tries a shard that it refused after longer and longer times.
 RESTORED_WITHIN = 180
-# Seconds in which logs wait in the queue before a log is damaged.
-FILLED_FOR = 3
+# Logs that wait in each queue before a log is damaged.
+FILLED = 500
 # Flipped bytes in each stream of a broker.
 FLIPS = 5
 # A byte is found in another broker's copy by so many bytes from it on.
@@ -105,7 +105,8 @@ class DamagedCluster(Session):
     def fill(self) -> None:
         """Logs wait in all shards: SLS is away."""
         self.sandbox.fault(status=503)
-        time.sleep(FILLED_FOR)
+        filled = lambda: all(member.ledger()["ledger"]["queued"] >= FILLED for member in self.members)
+        self.wait_for(filled, GOES_ON_WITHIN, f"not all gateways have {FILLED} waiting logs")
 
     def with_brokers_stopped(self, act: Callable[[], None]) -> None:
         for broker in self.brokers.all:

@@ -1,13 +1,12 @@
-"""Gateways of one cluster lose their machines, hang and stop, brokers die, and no answered log is lost: the others deliver
-what a dead gateway had."""
+"""Gateways of one cluster lose their machines, hang and stop, brokers die, and no answered log is lost: the others
+deliver what a dead gateway had."""
 
 import signal
 import time
 
 from harness.program import Host, Program
 from harness.queues import PROGRAMS, Brokers, Database
-from proof.faults import fake_clock
-from proof.faults.fake_clock import FakedClock
+from proof.faults.machine import FakedClock, forget
 from proof.scenarios.cluster.session import ADOPTED_WITHIN, GATEWAYS, Session
 from proof.trial import Trial
 
@@ -192,7 +191,7 @@ def check_clocks(trial: Trial) -> None:
         for program in trial.programs.started:
             program.kill()
             if isinstance(program, Program):
-                fake_clock.forget(program.process.pid)
+                forget(program.process.pid)
 
 
 class JumpingCluster(KilledCluster):

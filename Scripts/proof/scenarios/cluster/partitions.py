@@ -1,4 +1,5 @@
-"""Gateways and brokers of one cluster are cut off from each other, and devices and SLS still reach all gateways: no answered log is lost, and none is stored twice with exactly_once."""
+"""Gateways and brokers of one cluster are cut off from each other, and devices and SLS still reach all gateways: no
+answered log is lost, and none is stored twice with exactly_once."""
 
 import concurrent.futures
 import contextlib
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from harness.measures import delay
 from harness.program import Host
 from harness.queues import Broker, Brokers
-from proof.faults.mounts import describe
+from proof.faults.machine import describe
 from proof.scenarios.cluster.session import CLUSTER, GATEWAYS, Member, Session
 from proof.trial import Trial, Unavailable
 

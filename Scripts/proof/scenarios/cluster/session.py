@@ -14,7 +14,7 @@ from harness.program import Host
 from harness.queues import Brokers, Database
 from harness.waiting import look_until
 from proof.clients.device import ConnectionLost, Device
-from proof.clients.senders import Senders
+from proof.clients.promised_logs import Senders
 from proof.trial import Trial
 
 GATEWAYS = 3
@@ -42,14 +42,10 @@ class Member:
 
     def start(self) -> None:
         session = self.session
+        options: dict[str, Any] = {"data": self.data, "seconds": 60, **self.host.launch}
         with self.host.inside():
             self.gateway = session.trial.gateway(
-                session.endpoint,
-                session.settings(self.node),
-                session.destination,
-                data=self.data,
-                seconds=60,
-                **self.host.launch,
+                session.endpoint, session.settings(self.node), session.destination, **options
             )
 
     def kill(self, loses_disk: bool) -> None:
@@ -66,8 +62,7 @@ class Member:
             self.gateway = None
 
     def connect(self) -> Device:
-        gateway = self.gateway
-        if gateway is None:
+        if (gateway := self.gateway) is None:
             raise ConnectionLost(f"{self.node} is not there")
         with self.host.inside():
             return Device(gateway.devices, 10)
@@ -79,12 +74,10 @@ class Member:
 
     def status(self) -> dict[str, Any]:
         with self.host.inside():
-            queue: dict[str, Any] = json.loads(self.running.ask("/admin/status"))["queue"]
-        return queue
+            return json.loads(self.running.ask("/admin/status"))["queue"]
 
     def fleet(self) -> dict[str, Any]:
-        fleet: dict[str, Any] = self.status()["fleet"]
-        return fleet
+        return self.status()["fleet"]
 
     def ledger(self) -> dict[str, Any]:
         with self.host.inside():
@@ -145,15 +138,10 @@ class Session:
             raise ConnectionLost("no gateway is there")
         return living[next(self.turns) % len(living)].connect()
 
-    def others(self, member: Member) -> list[Member]:
-        return [other for other in self.members if other is not member]
-
     def goes_on(self, what: str, within: float = GOES_ON_WITHIN) -> None:
         if not self.senders.go_on(what, within):
             for member in self.living:
-                self.trial.say(
-                    f"{member.node}: " + "\n".join(str(event) for event in list(member.running.events())[-8:])
-                )
+                self.trial.say("\n".join([member.node, *map(str, list(member.running.events())[-8:])]))
 
     def wait_for(self, holds: Callable[[], object], within: float, what: str) -> bool:
         """Waits until a gateway's status or the journal shows it. Too late is a complaint."""
@@ -174,8 +162,10 @@ class Session:
 
     def settle(self, within: float) -> None:
         """Waits until no shard is left of those that gateways have lost."""
-        settled = lambda: all(member.fleet()["cluster_shards"] == GATEWAYS for member in self.members)
-        self.wait_for(settled, within, "there are other shards than those of the gateways")
+        self.wait_for(self.is_settled, within, "there are other shards than those of the gateways")
+
+    def is_settled(self) -> bool:
+        return all(member.fleet()["cluster_shards"] == GATEWAYS for member in self.members)
 
     # Shards of gateways that are gone.
 
@@ -206,19 +196,18 @@ class Session:
     # The verdict.
 
     def end(self) -> None:
-        self.senders.stop()
+        self.senders.end()
         sums: Counter[str] = Counter()
-        deadline = time.monotonic() + EMPTY_WITHIN
-        while time.monotonic() < deadline:
-            sums = Counter()
+
+        def is_empty() -> bool:
+            sums.clear()
             for member in self.members:
                 whole = member.ledger()
                 self.trial.expect(whole["closed"], f"the ledger of {member.node} is open: {whole}")
                 sums.update(whole["ledger"])
-            shards = [member.fleet()["cluster_shards"] for member in self.members]
-            if sums["queued"] == 0 and all(count == GATEWAYS for count in shards):
-                break
-            time.sleep(0.2)
+            return sums["queued"] == 0 and self.is_settled()
+
+        look_until(is_empty, EMPTY_WITHIN, pause=0.2)
         self.trial.expect(sums["queued"] == 0, f"after {EMPTY_WITHIN} s the cluster is not empty: {dict(sums)}")
         arrived, answered = self.senders.judge(self.sandbox), len(self.senders.promises.answered)
         # A log that was accepted although its device was told otherwise was sent twice by the device.
@@ -235,11 +224,8 @@ class Session:
         events = ", ".join(f"{count} {name}" for name, count in sorted(self.counts.items()))
         longest, refused = self.senders.longest, self.senders.refused
         self.trial.say(f"{events}; longest wait for answers {longest:.1f} s, {refused} requests refused")
-        self.trial.say(
-            f"{answered} logs answered, {accepted} accepted, {arrived.count} arrived, "
-            f"{twice} of them twice{' (exactly_once)' if self.exactly_once else ''}, {late} late acknowledgements"
-            + (f", {arrived.kept_aside} with their own time kept aside" if arrived.kept_aside else "")
-        )
+        told = f"{answered} logs answered, {accepted} accepted, {arrived.count} arrived, {twice} of them twice"
+        self.trial.say(f"{told}, {late} late acknowledgements, {arrived.kept_aside} with their own time kept aside")
         for member in self.members:
             member.kill(loses_disk=True)
         self.sandbox.kill()

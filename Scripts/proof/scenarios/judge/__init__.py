@@ -2,7 +2,9 @@
 
 import collections
 import datetime
+import functools
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from harness.gateway import Log
 from proof.clients.device import is_whole
@@ -35,38 +37,36 @@ class Arrival:
 
 
 class Verdict:
-    def __init__(self, session: Session) -> None:
+    """Compares what was sent and answered with the `logs` that arrived at SLS."""
+
+    def __init__(self, session: Session, logs: Iterable[Log]) -> None:
         self.session = session
         self.streams = {stream.name: stream for sender in session.senders for stream in sender.streams}
         self.batches = [batch for sender in session.senders for batch in sender.batches]
         self.arrived: dict[str, list[Arrival]] = collections.defaultdict(list)
-        for order, log in enumerate(session.sandbox.logs()):
+        for order, log in enumerate(logs):
             self.arrived[log.get("name", "")].append(Arrival(log, order))
         self.repeated = [name for name, arrivals in self.arrived.items() if len(arrivals) > 1]
         self.passed: dict[str, PassedAnswer] = {}
         for network in session.disruptions.networks:
             self.passed |= network.passed
         self.taken = self.answers_taken()
-        self.seconds = [SecondVerdict(self, project, name) for project, name in PAIRS.items()]
         # In the last process with traffic everything is known in the end.
         began = self.last.began
-        self.early = {
-            request for request, answer in self.passed.items() if answer.status == 200 and answer.began < began
-        }
+        good = (request for request, answer in self.passed.items() if answer.status == 200 and answer.began < began)
+        self.early = set(good)
+
+    @functools.cached_property
+    def seconds(self) -> list["SecondVerdict"]:
+        return [SecondVerdict(self, project, name) for project, name in PAIRS.items()]
 
     @property
     def last(self) -> GatewayRun:
         return max((run for run in self.session.runs if run.began <= self.session.settled), key=lambda run: run.began)
 
     def wrong(self) -> Iterator[str]:
-        for check in (
-            self.lost,
-            self.altered,
-            self.twice,
-            self.disorder,
-            self.counts,
-            *(each.wrong for each in self.seconds),
-        ):
+        checks = [self.lost, self.altered, self.twice, self.disorder, self.counts]
+        for check in checks + [each.wrong for each in self.seconds]:
             lines = list(check())
             yield from lines[:5]
             if len(lines) > 5:
@@ -155,10 +155,7 @@ class Verdict:
 
     def counts(self) -> Iterator[str]:
         """The logs that were accepted are those that arrived, each counted once."""
-        arrived = len(self.arrived)
-        accepted, delivered = (counted(self.session.book, PAIRS, count) for count in ("accepted", "delivered"))
-        if not arrived == accepted == delivered:
-            yield f"{arrived} different logs arrived, the ledgers say: {accepted}, {delivered}"
+        yield from miscounted(self.session.book, PAIRS, len(self.arrived), "SLS")
 
 
 class SecondVerdict:
@@ -166,11 +163,10 @@ class SecondVerdict:
 
     def __init__(self, verdict: Verdict, project: str, name: str) -> None:
         session = verdict.session
-        self.verdict, self.name, self.base, self.book = verdict, name, session.base, session.book
+        self.verdict, self.name = verdict, name
         self.logs = list(session.second.logs(name))
-        self.streams = {
-            stream.name: stream for stream in verdict.streams.values() if stream.is_routed and stream.project == project
-        }
+        routed = (each for each in verdict.streams.values() if each.is_routed and each.project == project)
+        self.streams = {stream.name: stream for stream in routed}
         self.keys: dict[str, list[str | None]] = collections.defaultdict(list)
         for key, _, log in self.logs:
             if log is not None:
@@ -184,9 +180,7 @@ class SecondVerdict:
         yield from self.missing()
         yield from self.altered()
         yield from self.repeated_or_late()
-        accepted, delivered = (counted(self.book, [self.name], count) for count in ("accepted", "delivered"))
-        if not len(self.keys) == accepted == delivered:
-            yield f"{len(self.keys)} different logs are at {self.name}, the ledger says: {accepted}, {delivered}"
+        yield from miscounted(self.verdict.session.book, [self.name], len(self.keys), self.name)
 
     def missing(self) -> Iterator[str]:
         """One transaction stores a batch for both destinations, so both have the same logs. The verdict on SLS says
@@ -206,7 +200,7 @@ class SecondVerdict:
             elif stream := self.streams.get(log["name"].rsplit(".", 1)[0]):
                 then = datetime.datetime.fromisoformat(log["date"]).timestamp()
                 # The tag of a log in JSON is its topic.
-                if (log["tag"], str(int(then))) != (stream.place[2], time_of(log["name"], self.base)):
+                if (log["tag"], str(int(then))) != (stream.place[2], time_of(log["name"], self.verdict.session.base)):
                     yield f"a log at {self.name} has another tag or time than {stream.place}: {shown}"
 
     def repeated_or_late(self) -> Iterator[str]:
@@ -224,9 +218,15 @@ class SecondVerdict:
                 yield f"{stream.name} arrived out of order at {self.name}"
 
 
+def miscounted(book: dict[str, Any], names: Iterable[str], arrived: int, where: str) -> Iterator[str]:
+    accepted, delivered = (counted(book, names, count) for count in ("accepted", "delivered"))
+    if not arrived == accepted == delivered:
+        yield f"{arrived} different logs are at {where}, the ledger says: {accepted}, {delivered}"
+
+
 def stored(batches: Iterable[Batch], stream: DeviceStream) -> Iterator[str]:
     for batch in batches:
-        if batch.stream is stream and batch.is_stored:
+        if batch.stream is stream and batch.fate == STORED:
             yield from batch.names()
 
 
@@ -263,18 +263,50 @@ def run_session(
     session, is_over = Session(trial, number, kills, settings, moves), False
     try:
         session.run_rounds()
-        verdict = Verdict(session)
+        logs = list(session.sandbox.logs())
+        verdict = Verdict(session, logs)
         trial.wrong(*(f"session {number}: {line}" for line in verdict.wrong()))
-        counted = count(session, verdict)
-        say(trial, session, counted)
+        for check, fault, other in tampered(session, logs):
+            found = list(getattr(Verdict(session, other), check)())
+            trial.expect(found, f"session {number}: the verdict is blind: it does not find {fault}")
+        happened = count(session, verdict)
+        figures = ", ".join(f"{number} {what}" for what, number in happened.items())
+        trial.say(
+            f"{len(session.runs)} processes; {figures}; concurrency {session.settings['concurrency']}, ready within "
+            f"{max(session.ready):.2f} s, all delivered {session.delivered_after:.1f} s after the last fault"
+        )
         is_over = len(trial.complaints) == before
-        return counted
+        return happened
     finally:
         trial.end_session()
         if not is_over:
             trial.say(f"session {number}:\n{session.destinations}")
             for index, round in enumerate(session.rounds):
                 trial.say(f"round {index}: {round}")
+
+
+def tampered(session: Session, logs: list[Log]) -> Iterator[tuple[str, str, list[Log]]]:
+    """What arrived, each time with one fault, and the check that must find it."""
+    answered = {
+        name for each in session.senders for batch in each.batches if batch.fate == STORED for name in batch.names()
+    }
+    places = [place for place, log in enumerate(logs) if log["name"] in answered and log["__project__"] == "once"]
+    place = session.random.choice(places)
+    before, log, after = logs[:place], logs[place], logs[place + 1 :]
+    yield "lost", "a lost log", before + after
+    yield "twice", "a log that is there twice", [*logs, log]
+    yield "altered", "an altered log", [*before, log | {"noise": "0"}, *after]
+    yield "altered", "a log elsewhere", [*before, log | {"__topic__": "elsewhere"}, *after]
+    yield "altered", "a log that no device sent", [*logs, log | {"name": "none.0.0"}]
+    yield "counts", "a log that no ledger counts", [*logs, log | {"name": "none.0.0"}]
+    # The first and the last log of the largest stream change their places.
+    streams = collections.Counter(logs[each]["name"].rsplit(".", 1)[0] for each in places)
+    stream = streams.most_common(1)[0][0]
+    first, *_, last = (each for each in places if logs[each]["name"].rsplit(".", 1)[0] == stream)
+    swapped, own = list(logs), ("name", "noise", "sum", "__time__")
+    for one, another in ((first, last), (last, first)):
+        swapped[one] = logs[one] | {key: logs[another][key] for key in own}
+    yield "disorder", "logs out of order", swapped
 
 
 def count(session: Session, verdict: Verdict) -> collections.Counter[str]:
@@ -306,11 +338,3 @@ def missing(counts: collections.Counter[str], least_taken: float) -> list[str]:
     if counts[TAKEN] < least_taken:
         lacks.append(f"too few: {counts[EARLY]} {EARLY}, {counts[TAKEN]} {TAKEN}, {counts['kills']} kills")
     return lacks
-
-
-def say(trial: Trial, session: Session, counted: collections.Counter[str]) -> None:
-    trial.say(f"{len(session.runs)} processes; " + ", ".join(f"{number} {what}" for what, number in counted.items()))
-    trial.say(
-        f"concurrency {session.settings['concurrency']}, ready within {max(session.ready):.2f} s, "
-        f"all delivered {session.delivered_after:.1f} s after the last fault"
-    )

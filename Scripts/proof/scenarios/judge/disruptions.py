@@ -12,7 +12,7 @@ from typing import Any
 from harness.gateway import TOKEN, Gateway, Sandbox, ask
 from harness.measures import busy
 from harness.program import KEY
-from proof.faults.log_server import LogServer
+from proof.faults.servers import LogServer
 from proof.scenarios.judge import plan
 from proof.scenarios.judge.faulty_network import Network
 from proof.scenarios.judge.plan import Change, Round
@@ -47,7 +47,11 @@ class Keys:
         if what == "restore":
             # A push without need would hide that the gateway has lost its key.
             if self.is_amiss:
-                self.restore(gateway)
+                # SLS accepts all former keys again, and the gateway gets one of them.
+                for key in self.revoked:
+                    self.sandbox.control("POST", "/keys", key)
+                self.good, self.revoked = [*self.revoked, *self.good], []
+                self.is_amiss = not self.push(gateway, self.good[-1])
         elif what == "wrong":
             self.is_amiss = True
             self.push(gateway, {"access_key_id": "nobody", "access_key_secret": "knows"})
@@ -100,13 +104,6 @@ class Keys:
         if self.kept:
             used = json.loads(ask(gateway.admin, PATH, token=TOKEN))
             self.trial.expect(used.get("fingerprint") == self.kept, f"{self.kept} was pushed, in use is {used}")
-
-    def restore(self, gateway: Gateway) -> None:
-        """SLS accepts all former keys again, and the gateway gets one of them."""
-        for key in self.revoked:
-            self.sandbox.control("POST", "/keys", key)
-        self.good, self.revoked = [*self.revoked, *self.good], []
-        self.is_amiss = not self.push(gateway, self.good[-1])
 
 
 class GatewayRun:
@@ -178,8 +175,7 @@ class Disruptions:
         if kind == "key":
             self.keys.apply(detail, run.gateway)
         elif kind == "pause":
-            name, seconds = detail
-            self.pause(name, seconds, run)
+            self.pause(run, *detail)
         elif kind == "operator":
             self.change(detail, run)
         elif kind == "server":
@@ -187,7 +183,7 @@ class Disruptions:
         else:
             self.networks[int(kind.split(" ")[1])].set_mode(detail)
 
-    def pause(self, name: str, seconds: float, run: GatewayRun) -> None:
+    def pause(self, run: GatewayRun, name: str, seconds: float) -> None:
         began = time.monotonic()
         program = self.sandbox if name == "sandbox" else run.gateway
         self.pauses += program.is_running

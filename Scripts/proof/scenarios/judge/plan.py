@@ -3,14 +3,13 @@
 from random import Random
 from typing import Any
 
-from proof.faults import log_server
+from proof.faults.servers import MODES, STORING
 from proof.scenarios.judge import faulty_network
 
 # Method, path and body of an admin request.
 Change = tuple[str, str, dict[str, Any] | None]
 # Second, kind and detail of what happens in a round.
 Happening = tuple[float, str, Any]
-
 
 QUOTAS = [{"code": "WriteQuotaExceed", "fraction": 0.4}, {"code": "ShardWriteQuotaExceed", "fraction": 0.4}]
 FAULTS: list[dict[str, Any]] = [
@@ -60,26 +59,24 @@ KILLS = ("kill", "blind")
 class Round:
     """One process of the gateway: `events` are (second, kind, detail), in order."""
 
-    def __init__(self, random: Random, end: str | None = None) -> None:
-        self.end = end or random.choice(ENDS)
+    def __init__(self, random: Random, fate: str | None = None) -> None:
+        self.end = fate or random.choice(ENDS)
         long = random.uniform(0.3, 1.2)
         # The last round is long enough to leave pauses behind that have to end.
-        self.seconds = random.choice([random.uniform(0.02, 0.3), long]) if end is None else 1 + long
+        self.seconds = random.choice([random.uniform(0.02, 0.3), long]) if fate is None else 1 + long
         # A start takes some hundredths of a second, a stop up to `drain_timeout`.
         self.delay = random.uniform(0, 0.08 if self.end == "blind" else 0.6)
         self.faults = random.sample(FAULTS, random.choice([0, 0, 1, 1, 2]))
         self.limit = random.choice(LIMITS) if random.random() < 0.15 else None
         self.events: list[Happening] = []
-        if random.random() < 0.5:
-            begin, length = self.moment(random), random.choice([0.1, 0.4, 2.0])
-            path = f"network {random.randrange(2)}"
-            self.events += [(begin, path, random.choice(faulty_network.MODES)), (begin + length, path, "open")]
-        if random.random() < 0.5:
-            begin, length = self.moment(random), random.choice([0.1, 0.4, 2.0])
-            self.events += [(begin, "server", random.choice(log_server.MODES)), (begin + length, "server", "open")]
-        if random.random() < 0.25:
-            begin = self.moment(random)
-            self.events += [(begin, "key", random.choice(KEYS)), (begin + random.choice([0.1, 0.5]), "key", "restore")]
+        for share, kind, details, end, lengths in (
+            (0.5, f"network {random.randrange(2)}", faulty_network.MODES, "open", (0.1, 0.4, 2.0)),
+            (0.5, "server", MODES, "open", (0.1, 0.4, 2.0)),
+            (0.25, "key", KEYS, "restore", (0.1, 0.5)),
+        ):
+            if random.random() < share:
+                begin = self.moment(random)
+                self.events += [(begin, kind, random.choice(details)), (begin + random.choice(lengths), kind, end)]
         if random.random() < 0.25:
             begin, change = self.moment(random), random.choice(CHANGES)
             self.events.append((begin, "operator", change))
@@ -118,7 +115,7 @@ def rounds(random: Random, kills: int, is_long: bool) -> list[Round]:
         networks = any((kind, detail) == ("network 0", "refuse") for kind, detail in events)
         keys = any(kind == "key" and detail in ROTATIONS for kind, detail in events)
         # Two, because each may end before a request comes.
-        server = sum(kind == "server" and detail in log_server.STORING for kind, detail in events) > 1
+        server = sum(kind == "server" and detail in STORING for kind, detail in events) > 1
         # Long enough for the verdict to be sure what the gateway knew when it was killed.
         long = sum(round.end == "kill" and round.seconds > 0.7 for round in drawn) > 2
         if networks and keys and server and long and {"pause", "operator"} < {kind for kind, _ in events}:

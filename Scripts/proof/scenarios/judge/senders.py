@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import json
 import random
@@ -103,22 +104,20 @@ class DeviceStream:
     def place(self) -> tuple[str, str, str]:
         return self.project, self.logstore, topic_of(self)
 
-    def batch(self, size: int, random: Random) -> Batch:
+    def batch(self, size: int) -> Batch:
         batch = Batch(self, range(self.count, self.count + size))
         self.count += size
         return batch
 
 
+@dataclasses.dataclass
 class Batch:
-    def __init__(self, stream: DeviceStream, numbers: range) -> None:
-        self.stream, self.numbers = stream, numbers
-        self.fate = UNKNOWN
-        # When it was sent last, and when its 200 arrived.
-        self.sent = self.heard = 0.0
-
-    @property
-    def is_stored(self) -> bool:
-        return self.fate == STORED
+    stream: DeviceStream
+    numbers: range
+    fate: str = UNKNOWN
+    # When it was sent last, and when its 200 arrived.
+    sent: float = 0.0
+    heard: float = 0.0
 
     def names(self) -> list[str]:
         return [f"{self.stream.name}.{number}" for number in self.numbers]
@@ -154,7 +153,7 @@ class Sender(threading.Thread):
         try:
             while not self.address.is_over:
                 size = self.random.choice([1, 2, 3, 5, 8, 8, 60])
-                batch = self.random.choice(self.streams).batch(size, self.random)
+                batch = self.random.choice(self.streams).batch(size)
                 self.batches.append(batch)
                 self.send(batch)
                 time.sleep(self.random.expovariate(1 / 0.05))

@@ -12,7 +12,7 @@ from harness.gateway import Gateway, Log
 from harness.measures import delay, slowness
 from proof import fan_out
 from proof.fan_out import SEEN, FanOut
-from proof.faults.log_server import LogServer
+from proof.faults.servers import LogServer
 from proof.scenarios.judge import plan
 from proof.scenarios.judge.disruptions import Disruptions, GatewayRun
 from proof.scenarios.judge.plan import Round
