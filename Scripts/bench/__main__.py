@@ -1,16 +1,14 @@
 """Measures one release, or two in turns, and keeps the results."""
 
 import argparse
-import dataclasses
 import datetime
-import json
 import os
 import pathlib
 import platform
 
 from bench import report
 from bench.cases import SETS, Case
-from bench.load import Result, benching
+from bench.load import benching
 
 KEPT = pathlib.Path("bench-results")
 
@@ -23,17 +21,6 @@ def machine() -> str:
 def chosen(arguments: argparse.Namespace) -> list[Case]:
     cases = [case for name in arguments.set.split(",") for case in SETS[name]]
     return [case for case in cases if not arguments.case or any(part in case.name for part in arguments.case)]
-
-
-def load_last(name: str) -> report.Results:
-    """The results of the last run on this machine."""
-    file = KEPT / f"last-{name}.json"
-    if not file.exists():
-        return {}
-    document = json.loads(file.read_text())
-    if document["machine"] != machine():
-        return {}
-    return {name: [Result(**one) for one in results] for name, results in document["results"].items()}
 
 
 def main() -> None:
@@ -74,24 +61,14 @@ def main() -> None:
 
 def tell(cases: list[Case], results: list[report.Results], floors: report.Floors, name: str) -> None:
     new = results[-1]
-    last = load_last(name)
     lines = [f"machine: {machine()}", "", *(report.floors(floors) if floors else []), ""]
     lines += report.rows(cases, new, floors)
     if len(results) == 2:
         lines += ["", "Old and new, in turns:", "", *report.differences(cases, results[0], new)]
-    elif last:
-        lines += ["", "Previous run and this one, not interleaved, so expect noise:", ""]
-        lines += report.differences(cases, last, new)
     text = "\n".join(lines)
     print(text)
-    document = {
-        "machine": machine(),
-        "results": {case: [dataclasses.asdict(one) for one in found] for case, found in new.items()},
-    }
     stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
     KEPT.mkdir(exist_ok=True)
-    for file in (KEPT / f"{stamp}-{name}.json", KEPT / f"last-{name}.json"):
-        file.write_text(json.dumps(document, indent=1) + "\n")
     (KEPT / f"{stamp}-{name}.md").write_text(text + "\n")
     print(f"\nkept in {KEPT}/{stamp}-{name}.md")
 

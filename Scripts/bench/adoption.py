@@ -57,7 +57,7 @@ def main() -> None:
         try:
             measure(trial, int(sys.argv[1]))
         finally:
-            trial.end()
+            trial.programs.end()
 
 
 def measure(trial: Trial, megabytes: int) -> None:

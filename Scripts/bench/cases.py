@@ -38,10 +38,6 @@ class Case:
     # The case whose rate is this one's 100 %.
     base: str | None = None
 
-    @property
-    def logs_per_request(self) -> int:
-        return 1 if self.bodies == "single" else 100
-
 
 LOADS = [
     Case("4 fields, 32", half=True),

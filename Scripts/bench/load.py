@@ -132,8 +132,9 @@ class Bench:
         rate = (last["accepted"] - first["accepted"]) / took
         half = None
         if case.half:
+            logs = 1 if case.bodies == "single" else 100
             # The pause of a connection between an answer and its next request.
-            pause = case.connections * 1000 / (rate / case.logs_per_request / 2) - wrk["p50_ms"] * 0.7
+            pause = case.connections * 1000 / (rate / logs / 2) - wrk["p50_ms"] * 0.7
             half = finish(self.start(case, url, self.seconds / 2, pause))["p99_ms"]
         return Result(
             accepted=rate,

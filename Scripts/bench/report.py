@@ -1,7 +1,7 @@
 """Tables of results: medians with their range, and ratios by pairs that ran one after the other."""
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from bench.cases import Case
 from bench.load import Result
@@ -25,20 +25,21 @@ def share(ours: Sequence[float], theirs: Sequence[float]) -> str:
     return "-" if not ratios else f"{statistics.median(ratios):.0f} %"
 
 
+def table(head: str, rows: Iterable[Sequence[str]]) -> list[str]:
+    return [head, "|---" * (head.count("|") - 1) + "|", *("| " + " | ".join(row) + " |" for row in rows)]
+
+
 def floors(found: Floors) -> list[str]:
-    lines = ["| Floor | logs/s | CPU-s per million |", "|---|---|---|"]
-    for name, values in found.items():
-        lines.append(f"| {name} | {spread([rate for rate, _ in values])} | {spread([cpu for _, cpu in values], 2)} |")
-    return lines
+    rows = [
+        (name, *(spread(each, digits) for each, digits in zip(zip(*values), (0, 2)))) for name, values in found.items()
+    ]
+    return table("| Floor | logs/s | CPU-s per million |", rows)
 
 
 def rows(cases: Sequence[Case], results: Results, found: Floors) -> list[str]:
     """One table for one release."""
-    lines = [
-        "| Case | accepted logs/s | delivered | CPU-s per million | p50, p99 ms | half load p99 | MiB | idle, for the disk "
-        "| of its base | of the floor |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-    ]
+    head = "| Case | accepted logs/s | delivered | CPU-s per million | p50, p99 ms | half load p99 | MiB "
+    lines = []
     for case in cases:
         ours = results[case.name]
         accepted, delivered = figures(ours, "accepted"), figures(ours, "delivered")
@@ -58,21 +59,16 @@ def rows(cases: Sequence[Case], results: Results, found: Floors) -> list[str]:
             share(accepted, figures(results[case.base], "accepted")) if case.base in results else "",
             f"{statistics.median(delivered) / statistics.median([rate for rate, _ in floor]):.2f}" if floor else "",
         ]
-        lines.append("| " + " | ".join(cells) + " |")
-    return lines
+        lines.append(cells)
+    return table(head + "| idle, for the disk | of its base | of the floor |", lines)
 
 
 def differences(cases: Sequence[Case], old: Results, new: Results) -> list[str]:
     """How the new release compares with the old one, pair by pair."""
-    lines = [
-        "| Case | old logs/s | new logs/s | new of old | CPU, new of old | p99, new of old |",
-        "|---|---|---|---|---|---|",
-    ]
+    lines = []
     for case in cases:
-        if case.name not in old:
-            continue
         before, after = old[case.name], new[case.name]
         cells = [case.name, spread(figures(before, "accepted")), spread(figures(after, "accepted"))]
         cells += [share(figures(after, name), figures(before, name)) for name in ("accepted", "cpu", "p99")]
-        lines.append("| " + " | ".join(cells) + " |")
-    return lines
+        lines.append(cells)
+    return table("| Case | old logs/s | new logs/s | new of old | CPU, new of old | p99, new of old |", lines)

@@ -4,11 +4,11 @@ import secrets
 import socket
 from typing import Any
 
-from clients import browser, chromium, elastic, ios, loki, opentelemetry_exporter, sls_given_keys, sls_sdk, splunk
+from clients import browser, chromium, elastic, ios, loki, opentelemetry_exporter, sls_sdk, splunk
 from clients.arrivals import Arrivals
 from harness.check import Check, run_check
 
-CLIENTS = (sls_sdk, sls_given_keys, opentelemetry_exporter, elastic, splunk, loki, browser, ios, chromium)
+CLIENTS = (sls_sdk, opentelemetry_exporter, elastic, splunk, loki, browser, ios, chromium)
 DESTINATIONS = """
   first: { project: first, logstore: "*", packet: { age: 50ms } }
   shop: { project: shop, logstore: "*", packet: { age: 50ms } }
@@ -30,14 +30,15 @@ def check_clients(check: Check) -> None:
     key = secrets.token_hex(15)
     gateway = check.gateway(DESTINATIONS, "devices: { cors: { headers: [x-app-version] } }", sandbox=True)
     # For the client that signs with a key of the gateway's own.
-    keys = f"devices: {{ keys: [{{ name: sdk, id: LTAIgateway, key: {key}, accept: sls }}] }}"
+    keys = f"devices: {{ keys: [{{ name: sdk, id: {sls_sdk.IDENTIFIER}, key: {key}, accept: sls }}] }}"
     guarded = check.gateway(DESTINATIONS, keys, data="guarded", sandbox=True)
     resolve_localhost()
     arrivals = Arrivals(gateway, guarded, key)
     for client in CLIENTS:
         before = len(arrivals.expected)
-        said = client.write(arrivals)
-        check.say(f"{said or f'{len(arrivals.expected) - before} logs'} of {client.__doc__}")
+        client.write(arrivals)
+        check.say(f"{len(arrivals.expected) - before} logs of {client.__doc__}")
+    check.say(f"{sls_sdk.sign(arrivals)} answers to requests that are signed with a key of the gateway")
     check.complaints += arrivals.complaints()
     check.stop(gateway)
     check.stop(guarded)

@@ -3,6 +3,7 @@
 slowhttptest has slow readers too, but the answers to its few requests fit into a socket's buffer and end at once.
 """
 
+import contextlib
 import os
 import socket
 import sys
@@ -31,8 +32,6 @@ threading.Thread(target=end).start()
 sent = [0] * count
 while True:
     for index, connection in enumerate(connections):
-        try:
+        with contextlib.suppress(BlockingIOError):
             sent[index] += connection.send(REQUESTS[sent[index] % len(REQUESTS) :])
-        except BlockingIOError:
-            pass
     time.sleep(0.005)

@@ -62,9 +62,6 @@ class Check(Run):
         code = gateway.stop()
         self.expect(code == 0, f"the gateway ended with {code}:\n{tail(gateway)}")
 
-    def journals(self) -> str:
-        return "\n".join(tail(program) for program in self.programs.started if isinstance(program, Program))
-
 
 def tail(program: Program) -> str:
     return "\n".join(program.journal.read_text(errors="replace").splitlines()[-20:])
@@ -83,7 +80,8 @@ def run_check(name: str, body: Callable[[Check], None]) -> NoReturn:
         finally:
             check.programs.end()
         if check.complaints:
-            print(check.journals(), file=sys.stderr)
+            programs = (program for program in check.programs.started if isinstance(program, Program))
+            print(*map(tail, programs), sep="\n", file=sys.stderr)
     for complaint in check.complaints:
         print(f"{name}: {complaint}", file=sys.stderr)
     print(f"{name}: fine" if not check.complaints else f"{name}: {len(check.complaints)} complaints")

@@ -82,14 +82,14 @@ class Broker(Process):
                     stream.flush()
         raise OSError(f"broker {self.name} does not answer {subject}")
 
-    def wait(self, seconds: float = 10) -> None:
-        if not look_until(self.listens, seconds):
-            raise TimeoutError(f"broker {self.name} does not listen: {(self.directory / 'log').read_text()[-1000:]}")
+    def wait(self) -> None:
+        def listens() -> bool:
+            with contextlib.suppress(OSError), self.connect(1):
+                return True
+            return False
 
-    def listens(self) -> bool:
-        with contextlib.suppress(OSError), self.connect(1):
-            return True
-        return False
+        if not look_until(listens, 10):
+            raise TimeoutError(f"broker {self.name} does not listen: {(self.directory / 'log').read_text()[-1000:]}")
 
 
 class Brokers:
@@ -166,8 +166,7 @@ class Server(Process):
         self.is_synced = False
 
     def run(self, *words: object) -> None:
-        command = [*self.user, *(str(word) for word in words)]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        subprocess.run([*self.user, *map(str, words)], check=True, capture_output=True)
 
     def start(self) -> None:
         words = [f"{PROGRAMS}/postgres", "-D", str(self.data), "-c", f"port={self.port}"]

@@ -125,7 +125,7 @@ def run(part: str, options: argparse.Namespace) -> list[str]:
         trial.wrong(f"{type(error).__name__}: {error} (in {places})")
     finally:
         with signals_deferred():
-            trial.end()
+            trial.programs.end()
             if not trial.complaints or options.clear:
                 shutil.rmtree(work, ignore_errors=True)
     if trial.skipped and options.long and not options.allow_skips:

@@ -70,9 +70,6 @@ class Trial(Run):
         self.programs.add(program)
         return program
 
-    def end(self) -> None:
-        self.programs.end()
-
     def end_session(self) -> None:
         """Ends the programs of a session. Another one may follow."""
         self.programs.end()

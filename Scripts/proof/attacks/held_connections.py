@@ -1,10 +1,11 @@
 """Clients that make the gateway hold memory: large answers that they do not read, and heads that never end."""
 
+import contextlib
 import gzip
 import json
+import pathlib
 import socket
 import time
-from collections.abc import Iterator
 
 from harness.gateway import Gateway
 from harness.measures import memory
@@ -20,54 +21,31 @@ WORK, EACH = 64, 2
 ADDRESSES = 20
 
 
-class SilentClient:
-    """A connection with a small receive buffer that reads nothing until it is told to."""
-
-    def __init__(self, port: int, address: str) -> None:
-        self.socket = socket.socket()
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        self.socket.bind((address, 0))
-        self.socket.settimeout(30)
-        self.socket.connect(("127.0.0.1", port))
-
-    def send(self, content: bytes) -> bool:
-        """True if the server accepted all of it."""
-        try:
-            self.socket.sendall(content)
-            return True
-        except OSError:
-            return False
-
-    def read(self, count: int) -> bytes:
-        """The bytes that are available; none at the end of the connection."""
-        try:
-            return self.socket.recv(count)
-        except OSError:
-            return b""
+def silent(port: int, address: str, content: bytes) -> socket.socket:
+    """A connection with a small receive buffer, which sends what the server takes and reads nothing."""
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    connection.bind((address, 0))
+    connection.settimeout(30)
+    connection.connect(("127.0.0.1", port))
+    with contextlib.suppress(OSError):
+        connection.sendall(content)
+    return connection
 
 
-def crowd(gateway: Gateway, network: int, kinds: list[bytes], each: int) -> list[SilentClient]:
+def crowd(gateway: Gateway, network: int, kinds: list[bytes], each: int) -> list[socket.socket]:
     """So many clients from each address, which send these in turns."""
-    clients = []
-    for number in range(each):
-        for address in range(ADDRESSES):
-            clients.append(SilentClient(gateway.devices, f"127.0.{network}.{address + 1}"))
-            clients[-1].send(kinds[(number + address) % len(kinds)])
-    return clients
+    return [
+        silent(gateway.devices, f"127.0.{network}.{address + 1}", kinds[(number + address) % len(kinds)])
+        for number in range(each)
+        for address in range(ADDRESSES)
+    ]
 
 
-def release(gateway: Gateway, clients: list[SilentClient], held: str, who: str) -> None:
+def release(gateway: Gateway, clients: list[socket.socket], held: str, who: str) -> None:
     for client in clients:
-        client.socket.close()
+        client.close()
     wait_until(lambda: device_metric(gateway, held) == 0, what=f"{who}: their memory is not freed")
-
-
-def large_answers() -> Iterator[tuple[str, bytes]]:
-    # DEL takes six bytes in JSON: without a limit this answer has 60 MB.
-    yield "escaped names", bulk({"_index": "\x7f" * 512, "_id": "\x7f" * 512}, 9872)
-    # Just below the limit.
-    yield "long names", bulk({"_id": "i" * 320}, 9500)
-    yield "many actions", bulk({}, 65_000)
 
 
 def bulk(action: dict[str, str], count: int) -> bytes:
@@ -79,12 +57,15 @@ def bulk(action: dict[str, str], count: int) -> bytes:
 
 def readers(trial: Trial, gateway: Gateway) -> None:
     """Clients from many addresses ask for the largest answers and do not read them."""
-    asked, since = list(large_answers()), reset_peak_memory(gateway)
-    clients = crowd(gateway, 10, [content for _, content in asked], 12 if trial.is_long else 2)
+    # DEL takes six bytes in JSON: without a limit that answer has 60 MB. The next one is just below the limit.
+    escaped = bulk({"_index": "\x7f" * 512, "_id": "\x7f" * 512}, 9872)
+    asked = [escaped, bulk({"_id": "i" * 320}, 9500), bulk({}, 65_000)]
+    since = reset_peak_memory(gateway)
+    clients = crowd(gateway, 10, asked, 12 if trial.is_long else 2)
     waiting = wait_until_stable(gateway, "sluice_http_unsent_answer_bytes", "sluice_http_refused_answers_total")
     # Loops handle such bodies at once, so nothing waits with them, and their decoded form is freed when they are
     # answered.
-    grown = peak(gateway) - since
+    grown = memory(gateway.process.pid) - since
     allowed = ANSWERS + WORK + EACH * len(clients) / 1024
     trial.at_most(f"readers: {len(clients)} clients hold answers", waiting / MIB, ANSWERS, "MiB", says=True)
     trial.at_most("readers: more memory at most", grown, allowed, "MiB", says=True)
@@ -93,15 +74,17 @@ def readers(trial: Trial, gateway: Gateway) -> None:
     release(gateway, clients, "sluice_http_unsent_answer_bytes", "readers")
 
 
-def dripping(trial: Trial, gateway: Gateway, clients: list[SilentClient]) -> None:
+def dripping(trial: Trial, gateway: Gateway, clients: list[socket.socket]) -> None:
     """Reading one byte a second keeps no answer: the gateway ends all such clients within two minutes."""
-    before, ends = timeouts(gateway), time.monotonic() + 120
+    timeouts = 'sluice_http_timeouts_total{listener="devices",kind="write"}'
+    before, ends = gateway.metric(timeouts), time.monotonic() + 120
     while device_metric(gateway, "sluice_http_unsent_answer_bytes") and time.monotonic() < ends:
         for client in clients:
-            client.socket.setblocking(False)
-            client.read(1)
+            client.setblocking(False)
+            with contextlib.suppress(OSError):
+                client.recv(1)
         time.sleep(1)
-    ended = timeouts(gateway) - before
+    ended = gateway.metric(timeouts) - before
     left = device_metric(gateway, "sluice_http_unsent_answer_bytes")
     trial.expect(
         left == 0 and ended > 0, f"readers: {left / MIB:.1f} MiB are held for clients that read a byte a second"
@@ -120,7 +103,7 @@ def heads(trial: Trial, gateway: Gateway) -> None:
     clients = crowd(gateway, 11, kinds, 900 if trial.is_long else 150)
     held = wait_until_stable(gateway, "sluice_http_held_head_bytes", "sluice_http_refused_heads_total")
     refused = device_metric(gateway, "sluice_http_refused_heads_total")
-    grown = peak(gateway) - since
+    grown = memory(gateway.process.pid) - since
     trial.expect(refused > 0, f"heads: all {len(clients)} were accepted, with {held / MIB:.0f} MiB")
     trial.say(f"heads: {len(clients)} are unfinished, {refused:.0f} were told to retry")
     trial.at_most("heads: held", held / MIB, HEADS, "MiB", says=True)
@@ -132,21 +115,12 @@ def heads(trial: Trial, gateway: Gateway) -> None:
 
 def reset_peak_memory(gateway: Gateway) -> float:
     """Resets the peak memory, and returns the current memory."""
-    with open(f"/proc/{gateway.process.pid}/clear_refs", "w") as file:
-        file.write("5")
+    pathlib.Path(f"/proc/{gateway.process.pid}/clear_refs").write_text("5")
     return memory(gateway.process.pid, "VmRSS")
-
-
-def peak(gateway: Gateway) -> float:
-    return memory(gateway.process.pid)
 
 
 def device_metric(gateway: Gateway, name: str) -> float:
     return gateway.metric(f'{name}{{listener="devices"}}')
-
-
-def timeouts(gateway: Gateway) -> float:
-    return gateway.metric('sluice_http_timeouts_total{listener="devices",kind="write"}')
 
 
 def wait_until_stable(gateway: Gateway, held: str, refused: str) -> float:

@@ -2,7 +2,7 @@
 program are replayed on it."""
 
 import pathlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 from typing import Any, Union
 
@@ -11,8 +11,6 @@ from proof.disk.syscalls import OTHERS, Call
 Node = Union["File", "Directory"]
 # Offset, bytes, and the length of the file afterwards; without bytes the file was truncated.
 Write = tuple[int, bytes | None, int]
-
-
 SECTOR = 512
 # After a power cut, a sector or page has the content of any moment since the last sync, whole or torn.
 UNITS = (SECTOR, 4096, 1 << 30)
@@ -109,14 +107,12 @@ class Directory:
         """Names that may exist after a power cut. Journaling file systems keep the order of changes; POSIX does not
         require it."""
         count = len(self.changes)
-        if order == "synced":
-            there = set()
-        elif order == "kept":
-            there = set(range(random.randint(0, count)))
-        elif order == "last":
-            there = {count - 1}
-        else:
-            there = {index for index in range(count) if random.random() < 0.5}
+        there: Iterable[int] = {
+            "synced": (),
+            "kept": range(random.randint(0, count)),
+            "last": (count - 1,),
+            "any": [index for index in range(count) if random.random() < 0.5],
+        }[order]
         names = dict(self.synced)
         for index, changed in enumerate(self.changes):
             if index in there:
@@ -261,15 +257,16 @@ class RecordedDisk:
         if source is not None and target is not None:
             target.set({new: source.now[old]})
 
-    def do_unlink(self, call: Call) -> None:
-        directory, name = self.find(call.text(0))
+    def put(self, path: str, what: Node | None) -> None:
+        directory, name = self.find(path)
         if directory is not None:
-            directory.set({name: None})
+            directory.set({name: what})
+
+    def do_unlink(self, call: Call) -> None:
+        self.put(call.text(0), None)
 
     def do_mkdir(self, call: Call) -> None:
-        directory, name = self.find(call.text(0))
-        if directory is not None:
-            directory.set({name: Directory()})
+        self.put(call.text(0), Directory())
 
 
 def pending(what: Node | None) -> Sequence[object]:

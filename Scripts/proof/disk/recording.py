@@ -23,8 +23,6 @@ from proof.trial import Trial
 # The call before which the power is cut, and in which order names reach the disk.
 Cut = tuple[int, str]
 Run = Callable[[Gateway, Writer, Sandbox], None]
-
-
 numbers = itertools.count(1)
 
 
@@ -43,14 +41,12 @@ class Recording:
         gone: frozenset[str] = frozenset(),
         fans_out: bool = False,
     ) -> None:
-        self.trial, self.name, self.durability, self.gone = trial, name, durability, gone
-        self.destination = destination
+        self.trial, self.name, self.durability, self.destination = trial, name, durability, destination
+        self.gone, self.fans_out = gone, fans_out
         self.root = trial.work / f"recording-{name}"
         self.root.mkdir()
-        self.settings = f"queue: {{ durability: {durability} }}\ndrain_timeout: 1s"
-        if fans_out:
-            self.settings += f"\n{fan_out.SETTINGS}"
-        self.fans_out = fans_out
+        routes = fan_out.SETTINGS if fans_out else ""
+        self.settings = f"queue: {{ durability: {durability} }}\ndrain_timeout: 1s\n{routes}"
         self.writer = copy.deepcopy(base[1]) if base else Writer(trial.random, name)
         if base:
             shutil.copytree(base[0], self.root / "data")
@@ -62,17 +58,11 @@ class Recording:
         self.images: set[bytes] = set()
         self.seen: set[tuple[bytes, int]] = set()
         sandbox = sandbox or trial.sandbox()
+        data = self.root / "data"
+        options = {"settings": self.settings, "destination": destination, "others": self.others(data)}
         for number, run in enumerate(runs):
             file = trial.work / f"recording-{name}-{number}.calls"
-            gateway = trial.gateway(
-                sandbox,
-                data=self.root / "data",
-                settings=self.settings,
-                destination=destination,
-                others=self.others(self.root / "data"),
-                token=None,
-                before=syscalls.recording(file),
-            )
+            gateway = trial.gateway(sandbox, data=data, token=None, before=syscalls.recording(file), **options)
             run(gateway, self.writer, sandbox)
             code = gateway.process.poll()
             trial.expect(code in (None, 0), f"{name}, recorded: the gateway ended by itself with {code}")

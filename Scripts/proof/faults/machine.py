@@ -2,7 +2,6 @@
 systems: small ones, and ones that become read-only."""
 
 import glob
-import os
 import pathlib
 import subprocess
 import time
@@ -52,11 +51,8 @@ class FakedClock:
 
 def forget(pid: int) -> None:
     """Removes the shared memory that libfaketime leaves behind when its program is killed."""
-    for name in (f"/dev/shm/sem.faketime_sem_{pid}", f"/dev/shm/faketime_shm_{pid}"):
-        try:
-            os.unlink(name)
-        except OSError:
-            pass
+    for name in (f"sem.faketime_sem_{pid}", f"faketime_shm_{pid}"):
+        pathlib.Path("/dev/shm", name).unlink(missing_ok=True)
 
 
 class Mounted:

@@ -3,6 +3,7 @@ badly, and one in SLS's place or its own that tells lies and passes other reques
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import http.server
 import json
@@ -115,12 +116,10 @@ class LyingServer:
         threading.Thread(target=self.listen, daemon=True).start()
 
     def listen(self) -> None:
-        while True:
-            try:
+        with contextlib.suppress(OSError):
+            while True:
                 accepted, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=(accepted,), daemon=True).start()
+                threading.Thread(target=self.serve, args=(accepted,), daemon=True).start()
 
     def serve(self, accepted: socket.socket) -> None:
         connection = Connection(accepted)
@@ -133,10 +132,9 @@ class LyingServer:
                     accepted.sendall(self.forward(request))
                     continue
                 began, connection.taken = time.monotonic(), 0
-                try:
+                # The gateway may close the connection.
+                with contextlib.suppress(OSError):
                     self.give_answer(connection, request, self)
-                except OSError:
-                    pass  # The gateway may close the connection.
                 with self.lock:
                     self.longest = max(self.longest, time.monotonic() - began)
                     self.most = max(self.most, connection.taken)

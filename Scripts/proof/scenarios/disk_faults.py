@@ -77,14 +77,6 @@ class SyscallFault:
 FILE_FAULTS = [("write", "error=ENOSPC"), ("write", "error=EIO"), ("fdatasync", "error=EIO")]
 
 
-def check_file(trial: Trial, sandbox: Sandbox, has_strace: bool) -> None:
-    for calls, how in FILE_FAULTS if has_strace else []:
-        failing_file(trial, sandbox, calls, how)
-    killed_file(trial, sandbox)
-    with trial.skips("a full disk of a file"), SmallDisk(trial.work / "archive-disk", 8) as disk:
-        full_file(trial, sandbox, disk)
-
-
 def failing_file(trial: Trial, sandbox: Sandbox, calls: str, how: str) -> None:
     life = ArchivingLife(trial, sandbox, f"{calls} {how} of the file", trial.work / f"archive-{calls}-{how[-5:]}")
     life.post()
@@ -167,7 +159,11 @@ def check(trial: Trial) -> None:
         slow(trial, sandbox)
     else:
         trial.skip("faults of single calls", "this machine has no strace")
-    check_file(trial, sandbox, has_strace)
+    for calls, how in FILE_FAULTS if has_strace else []:
+        failing_file(trial, sandbox, calls, how)
+    killed_file(trial, sandbox)
+    with trial.skips("a full disk of a file"), SmallDisk(trial.work / "archive-disk", 8) as disk:
+        full_file(trial, sandbox, disk)
     small_disk.check(trial, sandbox)
 
 

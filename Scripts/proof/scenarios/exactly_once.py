@@ -18,14 +18,13 @@ from harness.encodings import unlz4
 from harness.gateway import Gateway, Sandbox
 from harness.waiting import wait_until
 from proof import queues
+from proof.clients.device import message
 from proof.clients.writer import Writer, arrivals_by_name, post_together
 from proof.disk.recording import Recording
 from proof.disk.syscalls import Call, Event
 from proof.trial import Trial
 
-HEAD = re.compile(
-    rb"^POST /logstores/\w+/shards/route\?key=(\w+)&seqid=(\d+) .*?\r\nx-log-bodyrawsize: (\d+)", re.DOTALL
-)
+HEAD = re.compile(rb"^POST /logstores/\w+/shards/route\?key=(\w+)&seqid=(\d+) .*?\r\nx-log-bodyrawsize: (\d+)", re.S)
 
 
 @dataclasses.dataclass
@@ -73,13 +72,9 @@ class SLSStorage:
 
     def pack_id(self, request: bytes) -> str | None:
         """The pack id, once the request is complete and if it was ever stored."""
-        head, _, body = request.partition(b"\r\n\r\n")
-        length = re.search(rb"\r\nContent-Length: (\d+)", head)
-        if not length or len(body) < int(length[1]):
+        if not (found := message(request)) or not (start := HEAD.match(request)):
             return None
-        if not (start := HEAD.match(head)):
-            return None
-        content = unlz4(body, int(start[3]))
+        content = unlz4(request[found.begin : found.end], int(start[3]))
         return next((pack for pack in self.packs if bytes([len(pack)]) + pack.encode() in content), None)
 
     def phases(self, syncs: list[int]) -> dict[str, list[int]]:

@@ -22,7 +22,6 @@ from proof.trial import Trial
 # Offset and length of a write.
 Place = tuple[int, int]
 
-
 SYNCS = ("fdatasync", "fsync")
 NEVER = "fsync", 9999
 # SQLite writes a frame's header and its page in two calls. Only a WAL that is written again is written in whole
@@ -59,17 +58,20 @@ def check(trial: Trial) -> None:
             others = trial.random.sample(own or others, min(1, len(others)))
         for name, call, number in others:
             results.append(attempt(trial, scene, sandbox, call, number, name))
-        failed = {sync for disk, _ in results for sync in disk.failed}
-        ends = sum(ended for _, ended in results)
-        told = f"{len(failed & syncs)} of {len(syncs)} syncs failed in {len(results)} runs"
-        trial.say(f"{scene.name}: {told}, {ends} of which ended the program")
+        failed = {sync for disk, _ in results for sync in disk.failed} & syncs
+        told = f"{scene.name}: {len(failed)} of {len(syncs)} syncs failed in {len(results)} runs"
+        trial.say(f"{told}, {sum(ended for _, ended in results)} of which ended the program")
         # On a busy machine a run may make fewer syncs.
-        least = 0.9 * len(syncs) if trial.is_long else 2
-        trial.expect(len(failed & syncs) >= least, f"{scene.name}: {len(failed & syncs)} of {len(syncs)} syncs failed")
+        trial.expect(len(failed) >= (0.9 * len(syncs) if trial.is_long else 2), told)
 
 
 def first_start(case: KilledRun) -> None:
     kill_points.first_start(case)
+    recover(case)
+
+
+def fill(case: KilledRun) -> None:
+    kill_points.fill(case)
     recover(case)
 
 
@@ -78,11 +80,6 @@ def deliver(case: KilledRun) -> None:
     recover(case)
     case.gateway.drain(5)
     case.stop()
-
-
-def fill(case: KilledRun) -> None:
-    kill_points.fill(case)
-    recover(case)
 
 
 def recover(case: KilledRun) -> None:
@@ -183,9 +180,8 @@ class SyncedState:
             self.keep(name, lambda place: place[0] < int(call.words[1]))
         elif call.name in ("rename", "link"):
             self.expect(not self.lost[name] or name in (WAL, DATABASE), f"{name} was renamed though its sync failed")
-        if call.name in ("link", "rename", "unlink") or (
-            call.name == "openat" and "O_CREAT" in call.words[2] and name not in self.names
-        ):
+        is_new = call.name == "openat" and "O_CREAT" in call.words[2] and name not in self.names
+        if is_new or call.name in ("link", "rename", "unlink"):
             self.written[""].add((call.name, name))
             self.names |= {other or name}
         if call.name in ("unlink", "rename"):
@@ -211,24 +207,20 @@ class SyncedState:
     def write(self, name: str, begin: int, count: int) -> None:
         before = len(self.lost[name])
         self.keep(name, lambda place: not (begin <= place[0] and place[0] + place[1] <= begin + count))
-        if name == WAL and count >= FRAME:
-            # The same bytes again, in the same place.
-            pass
-        elif name == WAL and begin == 0:
+        if name == WAL and begin == 0 and count < FRAME:
             self.dropped(WAL)
             # From here on the old WAL does not count.
             self.lost[WAL].clear()
-        elif name == WAL:
+        # A whole frame is the same bytes again, in the same place.
+        elif name == WAL and count < FRAME:
             self.expect(len(self.lost[WAL]) < before or not before, f"the WAL is extended, {before} writes are lost")
         self.written[name].add((begin, count))
 
     def dropped(self, name: str) -> None:
         """When the WAL goes its content must be in the database."""
         missing = self.lost[DATABASE] | self.written[DATABASE]
-        self.expect(
-            name != WAL or not missing,
-            f"the WAL is dropped, and {len(missing)} writes of the database are not on the disk",
-        )
+        told = f"the WAL is dropped, and {len(missing)} writes of the database are not on the disk"
+        self.expect(name != WAL or not missing, told)
 
     def keep(self, name: str, is_kept: Callable[[Place], bool]) -> None:
         for places in (self.written, self.lost):

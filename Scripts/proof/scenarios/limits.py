@@ -27,11 +27,6 @@ TAKEN = 30
 GROUPS = pathlib.Path("/sys/fs/cgroup/memory")
 
 
-def check_memory(trial: Trial, sandbox: Sandbox) -> None:
-    confined(trial, sandbox)
-    too_little_memory(trial, sandbox)
-
-
 class MemoryGroup:
     """A control group of its own, version 1 or 2."""
 
@@ -88,7 +83,7 @@ def confined(trial: Trial, sandbox: Sandbox) -> None:
 def too_little_memory(trial: Trial, sandbox: Sandbox) -> None:
     """An address space that is too small for the load: the gateway may end, but loses nothing it promised."""
     life = Life(trial, sandbox, "strangled", preexec=lambda: None)
-    most = status_bytes(life.gateway, "VmSize") + (16 << 20)
+    most = round(memory(life.gateway.process.pid, "VmSize") + 16) << 20
     life.gateway.kill()
     life.options = {"preexec": lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most))}
     try:
@@ -102,7 +97,7 @@ def too_little_memory(trial: Trial, sandbox: Sandbox) -> None:
         life.gateway.kill()
         life.options = {}
         life.start()
-        most = status_bytes(life.gateway, "VmData") + (4 << 20)
+        most = round(memory(life.gateway.process.pid, "VmData") + 4) << 20
         resource.prlimit(life.gateway.process.pid, resource.RLIMIT_DATA, (most, most))
         answers = burst(life, 2)
     ended = not life.gateway.is_running
@@ -111,10 +106,6 @@ def too_little_memory(trial: Trial, sandbox: Sandbox) -> None:
     trial.say(f"strangled: {answers}, {'it ended' if ended else 'it lived'}")
     life.options = {}
     life.check_after_kill()
-
-
-def status_bytes(gateway: Gateway, name: str) -> int:
-    return round(memory(gateway.process.pid, name) * (1 << 20))
 
 
 def burst(life: Life, seconds: float) -> dict[int | None, int]:
@@ -152,10 +143,15 @@ QUICK, SLOWER = 0.2, 4
 
 def check(trial: Trial) -> None:
     sandbox = trial.sandbox()
-    few_descriptors(trial, sandbox)
+    # Many more connections than the process may have descriptors.
+    for most in (64, 128, 256):
+        life = Life(trial, sandbox, f"{most} descriptors", preexec=descriptors(most))
+        # The other descriptors are for files, the queue, SLS and operators.
+        crowded(life, 2 * most, at_most=most - max(48, most // 4))
     crowd(trial, sandbox)
     slow_crowd(trial, sandbox)
-    check_memory(trial, sandbox)
+    confined(trial, sandbox)
+    too_little_memory(trial, sandbox)
 
 
 def descriptors_and_memory(gateway: Gateway) -> tuple[int, int]:
@@ -163,14 +159,11 @@ def descriptors_and_memory(gateway: Gateway) -> tuple[int, int]:
     return len(os.listdir(f"{directory}/fd")), round(memory(gateway.process.pid, "VmRSS") * 1024)
 
 
-def few_descriptors(trial: Trial, sandbox: Sandbox) -> None:
-    """Many more connections than the process may have descriptors."""
-    for most in (64, 128, 256):
-        name = f"{most} descriptors"
-        life = Life(trial, sandbox, name, preexec=descriptors(most))
-        # The other descriptors are for files, the queue, SLS and operators.
-        crowded(trial, life, name, 2 * most, at_most=most - max(48, most // 4))
-        life.check_after_kill()
+def wait_for_descriptors(life: Life, before: int) -> None:
+    is_closed = lambda: descriptors_and_memory(life.gateway)[0] <= before + SLACK
+    wait_until(
+        is_closed, what=f"{life.name}: descriptors are not closed: {before}, {descriptors_and_memory(life.gateway)}"
+    )
 
 
 def descriptors(most: int) -> Callable[[], object]:
@@ -191,11 +184,11 @@ def crowd(trial: Trial, sandbox: Sandbox) -> None:
             f"a process may have {hard} descriptors here, see ulimit -Hn; {hard - 1024} are tried",
         )
         at_most, life = hard - 1024, Life(trial, sandbox, "crowd", settings, preexec=descriptors(hard))
-    crowded(trial, life, "crowd", at_most + more, at_most)
-    life.check_after_kill()
+    crowded(life, at_most + more, at_most)
 
 
-def crowded(trial: Trial, life: Life, name: str, count: int, at_most: int) -> None:
+def crowded(life: Life, count: int, at_most: int) -> None:
+    trial, name = life.trial, life.name
     life.expect(life.post() == 200, "before the crowd it accepts nothing")
     life.gateway.require_drained()
     before, resident = descriptors_and_memory(life.gateway)
@@ -215,18 +208,14 @@ def crowded(trial: Trial, life: Life, name: str, count: int, at_most: int) -> No
         trial.at_most(f"{name}: {kept} connections cost", grown, ONCE + EACH * kept, "KiB")
     finally:
         herd.close()
-    wait_until(
-        lambda: life.gateway.metric('sluice_http_connections{listener="devices"}') <= 1,
-        what=f"{name}: connections are not closed",
-    )
-    wait_until(
-        lambda: descriptors_and_memory(life.gateway)[0] <= before + SLACK,
-        what=f"{name}: descriptors are not closed: {before}, {descriptors_and_memory(life.gateway)}",
-    )
+    connections = 'sluice_http_connections{listener="devices"}'
+    wait_until(lambda: life.gateway.metric(connections) <= 1, what=f"{name}: connections are not closed")
+    wait_for_descriptors(life, before)
     device = Device(life.gateway.devices)
     life.expect(life.promises.post(device, life.promises.logs(2)) == 200, "after the crowd it accepts nothing")
     figures = f"{most} descriptors, {before} before; {grown} KiB more memory"
     trial.say(f"{name}: of {count} connections {kept} are kept, the others ended with {dict(turned)}; {figures}")
+    life.check_after_kill()
 
 
 def ordinary_device(life: Life, times: list[float], count: int) -> None:
@@ -273,10 +262,7 @@ def slow_crowd(trial: Trial, sandbox: Sandbox) -> None:
         now, before_it = quantile(times, share), quantile(alone, share)
         what = f"slow crowd: {share:.0%} of ordinary batches (without slow clients {before_it:.3f} s)"
         trial.at_most(what, now, QUICK * delay() + SLOWER * before_it, "s")
-    wait_until(
-        lambda: descriptors_and_memory(life.gateway)[0] <= before + SLACK,
-        what=f"slow crowd: descriptors are not closed: {descriptors_and_memory(life.gateway)}",
-    )
+    wait_for_descriptors(life, before)
     medians = f"median {1000 * quantile(times, 0.5):.1f} ms, alone {1000 * quantile(alone, 0.5):.1f} ms"
     trial.say(f"slow crowd: {kept} slow heads ended with {dict(told)} within {took:.0f} s; ordinary batches: {medians}")
     life.check_after_kill()

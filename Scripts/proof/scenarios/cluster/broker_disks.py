@@ -29,7 +29,7 @@ def check(trial: Trial) -> None:
             directory.mkdir()
             disks.append(mounted.enter_context(SmallDisk(directory / "store", MEBIBYTES)))
         # The programs end before their disks are unmounted.
-        mounted.callback(trial.end)
+        mounted.callback(trial.programs.end)
         session = FullCluster(trial, disks)
         for _ in range(ROUNDS if trial.is_long else 1):
             session.fill_one()

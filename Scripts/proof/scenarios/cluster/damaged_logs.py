@@ -5,14 +5,14 @@ import contextlib
 import re
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from harness.program import DidNotStart
 from harness.queues import Broker, Brokers, stream_of
-from harness.waiting import look_until
+from harness.waiting import wait_until
 from proof.scenarios.cluster.session import ADOPTED_WITHIN, CLUSTER, GOES_ON_WITHIN, Member, Session
 from proof.trial import Trial
 
@@ -57,15 +57,15 @@ class Copies:
 
     def end(self) -> int:
         """The last entry, once the brokers have elected a leader for the stream."""
+        infos: list[dict[str, Any]] = []
 
-        def state() -> dict[str, Any] | None:
+        def has_leader() -> bool:
             with contextlib.suppress(OSError):
-                return self.info().get("state")
-            return None
+                infos.append(self.info())
+            return bool(infos and "state" in infos[-1])
 
-        if (found := look_until(state, ELECTED_WITHIN, pause=0.1)) is None:
-            raise TimeoutError(f"{self.stream} has no leader")
-        return int(found["last_seq"])
+        wait_until(has_leader, ELECTED_WITHIN, f"{self.stream} has no leader", pause=0.1)
+        return int(infos[-1]["state"]["last_seq"])
 
     def directories(self, broker: Broker) -> list[Path]:
         return [messages_of(broker) / self.stream, broker.store / "jetstream" / "$SYS" / "_js_" / self.group]
@@ -108,10 +108,11 @@ class DamagedCluster(Session):
         filled = lambda: all(member.ledger()["ledger"]["queued"] >= FILLED for member in self.members)
         self.wait_for(filled, GOES_ON_WITHIN, f"not all gateways have {FILLED} waiting logs")
 
-    def with_brokers_stopped(self, act: Callable[[], None]) -> None:
+    @contextlib.contextmanager
+    def brokers_stopped(self) -> Iterator[None]:
         for broker in self.brokers.all:
             broker.kill()
-        act()
+        yield
         for broker in self.brokers.all:
             broker.start()
 
@@ -143,16 +144,11 @@ class DamagedCluster(Session):
             if content.count(needle) == 1 and all(any(needle in one for one in blocks) for blocks in contents):
                 break
         found = 0
-
-        def flip_copies() -> None:
-            nonlocal found
-            for broker in self.brokers.all:
-                for copy in copies.blocks(broker):
-                    if (start := copy.read_bytes().find(needle)) >= 0:
-                        flip(copy, start, self.trial.random)
-                        found += 1
-
-        self.with_brokers_stopped(flip_copies)
+        with self.brokers_stopped():
+            for copy in (copy for broker in self.brokers.all for copy in copies.blocks(broker)):
+                if (start := copy.read_bytes().find(needle)) >= 0:
+                    flip(copy, start, self.trial.random)
+                    found += 1
         self.trial.expect(found >= len(self.brokers.all), f"only {found} copies have the byte that is to be flipped")
         text = f"byte {place} of {len(content)} is flipped in {found} copies"
         return f"{text}, and the log that ended with entry {copies.last} ends with entry {copies.end()}"
@@ -177,7 +173,8 @@ class DamagedCluster(Session):
             self.counts["logs cut off"] += 1
             self.own_start_is_refused(member, home, what)
         self.trial.say(f"before a start {what}")
-        self.with_brokers_stopped(lambda: copies.restore(saved))
+        with self.brokers_stopped():
+            copies.restore(saved)
         self.sandbox.clear_faults()
         member.start()
         self.each_goes_on("a log was damaged before a start")
@@ -211,10 +208,11 @@ class DamagedCluster(Session):
             self.each_goes_on(f"one shard is damaged: {what}")
             self.others_delivered(what)
             self.own_start_is_refused(member, home, what)
-            missing = len(self.senders.promises.answered - self.arrived_names())
+            missing = len(self.senders.promises.arrived(self.sandbox).missing)
             self.trial.expect(missing, f"{what}, and no log is missing")
             began = time.monotonic()
-            self.with_brokers_stopped(lambda: copies.restore(saved))
+            with self.brokers_stopped():
+                copies.restore(saved)
         self.others_empty("the damaged log", began, before, RESTORED_WITHIN)
         member.start()
         self.each_goes_on("a log was damaged")
@@ -303,6 +301,3 @@ class DamagedCluster(Session):
             shards = member.shards()
             self.trial.expect(shard not in shards, f"{what}, and a gateway of the same name starts with {shards}")
             member.kill(loses_disk=True)
-
-    def arrived_names(self) -> set[str]:
-        return {str(log["name"]) for log in self.sandbox.logs()}

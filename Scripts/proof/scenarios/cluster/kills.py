@@ -197,13 +197,9 @@ def check_clocks(trial: Trial) -> None:
 class JumpingCluster(KilledCluster):
     def __init__(self, trial: Trial, brokers: Brokers, clocks: list[FakedClock]) -> None:
         self.clocks = clocks
-        super().__init__(
-            trial,
-            brokers,
-            # In the long form packets are sent again, and a rewritten time then gives them other numbers.
-            not trial.is_long,
-            [Host({"environment": clock.environment, "before": ["env"]}) for clock in clocks],
-        )
+        hosts = [Host({"environment": clock.environment, "before": ["env"]}) for clock in clocks]
+        # In the long form packets are sent again, and a rewritten time then gives them other numbers.
+        super().__init__(trial, brokers, exactly_once=not trial.is_long, hosts=hosts)
         self.senders.promises.may_keep_time_aside = True
 
     def jump(self, offsets: list[int]) -> None:

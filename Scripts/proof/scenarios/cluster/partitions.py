@@ -95,7 +95,8 @@ class Networks:
     def __init__(self, gateways: int, brokers: int) -> None:
         self.open: list[Namespace] = []
         try:
-            self.outside = self.kept(Namespace())
+            self.outside = Namespace()
+            self.open.append(self.outside)
             self.gateways = [self.machine(10 + number, (FRONT, BACK)) for number in range(gateways)]
             self.brokers = [self.machine(20 + number, (BACK, ROUTES)) for number in range(brokers)]
             self.join()
@@ -103,13 +104,9 @@ class Networks:
             self.kill()
             raise Unavailable(f"this machine has no network namespaces for it: {describe(error)}") from error
 
-    def kept(self, namespace: Namespace) -> Namespace:
-        self.open.append(namespace)
-        return namespace
-
     def machine(self, number: int, networks: Sequence[str]) -> Machine:
         made = Machine(number, networks)
-        self.kept(made.namespace)
+        self.open.append(made.namespace)
         return made
 
     def join(self) -> None:
@@ -126,11 +123,9 @@ class Networks:
                     f"link set {port} master {network} up",
                 )
                 # Known neighbours: otherwise the kernel would soon tell that the other side cannot be reached.
-                neighbours = [
-                    f"neigh replace {other.address_in(network)} lladdr {other.hardware_in(network)} nud permanent dev {network}"
-                    for other in machines
-                    if other is not machine and network in other.networks
-                ]
+                others = [each for each in machines if each is not machine and network in each.networks]
+                known = ((other.address_in(network), other.hardware_in(network)) for other in others)
+                neighbours = [f"neigh replace {ip} lladdr {mac} nud permanent dev {network}" for ip, mac in known]
                 machine.namespace.configure(
                     f"addr add {machine.address_in(network)}/24 dev {network}", f"link set {network} up", *neighbours
                 )
@@ -155,12 +150,8 @@ def cut_off(network: str) -> str:
 
 
 def moves(machines: Sequence[Machine], networks: Sequence[str], switch: Callable[[str], str]) -> list[str]:
-    return [
-        f"link set {port_of(machine, network)} master {switch(network)}"
-        for network in networks
-        for machine in machines
-        if network in machine.networks
-    ]
+    ends = ((network, machine) for network in networks for machine in machines if network in machine.networks)
+    return [f"link set {port_of(machine, network)} master {switch(network)}" for network, machine in ends]
 
 
 def port_of(machine: Machine, network: str) -> str:
@@ -182,21 +173,23 @@ def check(trial: Trial) -> None:
     for exactly_once in both if trial.is_long else [trial.random.choice(both)]:
         networks = trial.remember(Networks(GATEWAYS, BROKERS))
         with networks.outside.inside():
-            divide(trial, networks, exactly_once)
+            session = DividedCluster(trial, networks, exactly_once)
+            for _ in range(ROUNDS if trial.is_long else 1):
+                session.cut_gateway()
+                if trial.is_long:
+                    session.cut_broker()
+                    session.cut_gateway(trial.random.choice(session.brokers.all))
+                    session.cut_broker((ROUTES,))
+            session.end()
+            session.brokers.kill()
         networks.kill()
 
 
 class DividedCluster(Session):
     def __init__(self, trial: Trial, networks: Networks, exactly_once: bool) -> None:
         self.networks = networks
-        super().__init__(
-            trial,
-            Brokers(trial.work, trial.programs, networks.brokers),
-            exactly_once,
-            networks.gateways,
-            (f"http://{OUTSIDE}:" + "{}").format,
-            host="0.0.0.0",
-        )
+        brokers, endpoint = Brokers(trial.work, trial.programs, networks.brokers), (f"http://{OUTSIDE}:" + "{}").format
+        super().__init__(trial, brokers, exactly_once, networks.gateways, endpoint, host="0.0.0.0")
 
     def cut_gateway(self, *brokers: Broker) -> None:
         """A gateway is cut off, alone or with a minority of brokers. The others adopt its shard; it refuses its devices
@@ -246,18 +239,6 @@ class DividedCluster(Session):
         healed = self.each_goes_on(f"{what}, and is back", HEALED_WITHIN)
         self.settle(HEALED_WITHIN)
         self.trial.say(f"{what}: all gateways accept logs after {took:.1f} s, and {healed:.1f} s after the heal")
-
-
-def divide(trial: Trial, networks: Networks, exactly_once: bool) -> None:
-    session = DividedCluster(trial, networks, exactly_once)
-    for _ in range(ROUNDS if trial.is_long else 1):
-        session.cut_gateway()
-        if trial.is_long:
-            session.cut_broker()
-            session.cut_gateway(trial.random.choice(session.brokers.all))
-            session.cut_broker((ROUTES,))
-    session.end()
-    session.brokers.kill()
 
 
 def machine_of(program: Member | Broker) -> Machine:

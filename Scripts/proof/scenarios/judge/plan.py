@@ -90,10 +90,6 @@ class Round:
     def has_quota(self) -> bool:
         return self.limit is not None or any(fault in QUOTAS for fault in self.faults)
 
-    def drop_quotas(self) -> None:
-        """Removes quota faults: the pace that they cause takes a minute to end."""
-        self.limit, self.faults = None, [fault for fault in self.faults if fault not in QUOTAS]
-
     def moment(self, random: Random) -> float:
         return random.uniform(0, self.seconds)
 
@@ -128,9 +124,11 @@ def draw(random: Random, kills: int, is_long: bool) -> list[Round]:
     left: list[Happening] = []
     while sum(round.end in KILLS for round in drawn) < kills:
         drawn.append(Round(random))
-    drawn.append(Round(random, "peace"))
+    last = Round(random, "peace")
     if not is_long:
-        drawn[-1].drop_quotas()
+        # The pace that quotas cause takes a minute to end.
+        last.limit, last.faults = None, [fault for fault in last.faults if fault not in QUOTAS]
+    drawn.append(last)
     for round in drawn:
         events = sorted(round.events + left, key=lambda event: event[0])
         length = 0 if round.end == "blind" else round.seconds

@@ -65,10 +65,6 @@ def entry(log: Log) -> bytes:
 DIALECTS: list[Dialect] = [lines, packed_lines, tracking, log_group]
 
 
-def topic_of(stream: DeviceStream) -> str:
-    return f"{stream.logstore}.{stream.topic}" if stream.dialect in (lines, packed_lines) else stream.topic
-
-
 class GatewayAddress:
     def __init__(self) -> None:
         self.port: int | None = None
@@ -102,7 +98,8 @@ class DeviceStream:
 
     @property
     def place(self) -> tuple[str, str, str]:
-        return self.project, self.logstore, topic_of(self)
+        is_tag = self.dialect in (lines, packed_lines)
+        return self.project, self.logstore, f"{self.logstore}.{self.topic}" if is_tag else self.topic
 
     def batch(self, size: int) -> Batch:
         batch = Batch(self, range(self.count, self.count + size))
