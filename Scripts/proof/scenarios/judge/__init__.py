@@ -103,8 +103,9 @@ class Verdict:
     def answers_taken(self) -> set[str]:
         """The ids of requests whose answers reached a gateway that lived long enough to commit them."""
         heard: dict[int, float] = collections.defaultdict(float)
-        after = TAKEN_AFTER * self.session.late
         runs = self.session.runs
+        # The delay of the machine is known at the start of each process, and of the next one.
+        after = [TAKEN_AFTER * max(run.late for run in runs[number : number + 2]) for number in range(len(runs))]
         for batch in self.batches:
             if batch.fate != STORED:
                 continue
@@ -112,7 +113,8 @@ class Verdict:
                 if run.began <= batch.sent and batch.heard <= run.ended:
                     heard[number] = max(heard[number], batch.sent)
         # Nothing was queued any more.
-        heard[runs.index(self.last)] = self.session.settled + after
+        last = runs.index(self.last)
+        heard[last] = self.session.settled + after[last]
         taken = set()
         for request, answer in self.passed.items():
             for number, run in enumerate(runs):
@@ -121,7 +123,7 @@ class Verdict:
                 # An answer that came while the process was stopped is read when it goes on.
                 read = max([answer.ended, *(end for begin, end in run.pauses if begin - 0.05 <= answer.ended <= end)])
                 on_time = read - answer.began <= ON_TIME
-                if answer.status == 200 and request and on_time and read + after <= heard[number]:
+                if answer.status == 200 and request and on_time and read + after[number] <= heard[number]:
                     taken.add(request)
         return taken
 

@@ -114,6 +114,8 @@ class GatewayRun:
         self.began, self.ended = gateway.began, float("inf")
         self.pauses: list[tuple[float, float]] = []
         self.is_asked = False
+        # The delay of the machine at its start.
+        self.late = 1.0
 
     def starved(self) -> float:
         """Seconds for which its threads wanted to run and had no core."""
