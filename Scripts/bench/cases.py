@@ -55,10 +55,7 @@ FILTERS = [
     Case("mail", bodies="mail"),
     Case("redact", bodies="mail", settings=REDACT, base="mail"),
     Case(
-        "twice",
-        settings='routes: [{ match: "**", to: [app, second] }]\n',
-        destinations=("app", "second"),
-        base="plain",
+        "twice", settings='routes: [{ match: "**", to: [app, second] }]\n', destinations=("app", "second"), base="plain"
     ),
     Case("capture", capture=CAPTURE, base="plain"),
     Case("capture status", capture=CAPTURE_STATUS, base="plain"),

@@ -1,7 +1,6 @@
 """Runs the framing corpus through the proxies, then holds connections open, and measures how long other clients wait for
 their answers meanwhile."""
 
-import os
 import pathlib
 import socket
 import subprocess
@@ -16,7 +15,8 @@ from harness.gateway import Gateway
 from harness.measures import delay
 from harness.waiting import Worker, look_until
 
-SECONDS = int(os.environ.get("EDGE_SECONDS", "6"))
+# The length of each attack.
+SECONDS = 6
 ATTACKS = {"slow heads": 2000, "slow bodies": 2000, "slow readers": 50}
 SLOWHTTPTEST = {
     "slow heads": ["-H", "-i", "2", "-x", "32"],

@@ -16,12 +16,7 @@ direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def ask(
-    port: int,
-    path: str,
-    method: str = "GET",
-    body: bytes | None = None,
-    token: str | None = None,
-    timeout: float = 30,
+    port: int, path: str, method: str = "GET", body: bytes | None = None, token: str | None = None, timeout: float = 30
 ) -> bytes:
     """The body of the response. A body is sent as JSON, a token as `Authorization: Bearer`."""
     request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", data=body, method=method)

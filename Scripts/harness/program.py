@@ -8,9 +8,10 @@ import pathlib
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, TypedDict, Unpack
+
+from harness.waiting import look_until
 
 TERMINATING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -128,15 +129,14 @@ class Program(Process):
 
     def wait_for(self, event: str, seconds: float = 20) -> dict[str, Any]:
         """The first journal line with this event or message, as soon as it is written."""
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
+
+        def look() -> dict[str, Any] | bool:
             ended = self.process.poll() is not None
-            for line in self.events():
-                if event in (line.get("event"), line.get("message")):
-                    return line
-            if ended:
-                break
-            time.sleep(0.005)
+            said = (line for line in self.events() if event in (line.get("event"), line.get("message")))
+            return next(said, ended)
+
+        if isinstance(found := look_until(look, seconds, pause=0.005), dict):
+            return found
         raise DidNotStart(f"the journal does not say '{event}':\n{self.journal.read_text()[-2000:]}")
 
     def wait_for_start(self, event: str, seconds: float = 20) -> dict[str, Any]:

@@ -5,24 +5,27 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from harness.measures import delay
+
 Value = TypeVar("Value")
 
 
 def look_until(holds: Callable[[], Value], seconds: float, pause: float = 0.02) -> Value:
-    """The value of the condition as soon as it holds, or when the time is over. It is asked once at least."""
-    deadline = time.monotonic() + seconds
-    while not (value := holds()) and time.monotonic() < deadline:
+    """The value of the condition as soon as it holds, or when the time is over: so many seconds, times the delay of the
+    machine then. It is asked once at least."""
+    began, most = time.monotonic(), seconds
+    while not (value := holds()):
+        if time.monotonic() - began >= most:
+            if most != seconds or (most := seconds * delay()) == seconds:
+                break
         time.sleep(pause)
     return value
 
 
 def wait_until(
-    holds: Callable[[], object],
-    seconds: float = 20,
-    what: str = "the prepared state was not reached",
-    pause: float = 0.02,
+    holds: Callable[[], object], seconds: float = 20, what: str = "it was not prepared", pause: float = 0.02
 ) -> None:
-    """Returns once the condition holds. Raises `TimeoutError` with `what` when it takes too long."""
+    """As `look_until`, but raises `TimeoutError` with `what` when it takes too long."""
     if not look_until(holds, seconds, pause):
         raise TimeoutError(what)
 

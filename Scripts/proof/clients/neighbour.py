@@ -64,7 +64,7 @@ class ControlGateway:
     """A gateway and a sandbox that nothing disturbs, with a neighbour. Its waits come from the machine alone."""
 
     def __init__(self, trial: Trial) -> None:
-        self.sandbox = trial.sandbox()
+        self.trial, self.sandbox = trial, trial.sandbox()
         self.gateway = trial.gateway(self.sandbox, data=trial.work / "aside")
         self.neighbour = Neighbour(self.gateway.devices, trial.seed)
 
@@ -75,31 +75,23 @@ class ControlGateway:
         self.gateway.require_drained()
         return delays(self.neighbour, {each["name"]: each["__received__"] for each in self.sandbox.logs()})
 
+    def check(self, neighbour: Neighbour, arrived: dict[str, str], contention: float, within: float = ANSWER) -> None:
+        """`arrived` holds the arrival times at the sandbox by log name; `contention` is that for processors."""
+        trial, own = self.trial, self.neighbour
+        trial.expect(not neighbour.problem, f"a neighbour: {neighbour.problem}")
+        trial.expect(not own.problem, f"the undisturbed neighbour: {own.problem}")
+        missing = [name for name in neighbour.sent if name not in arrived]
+        trial.expect(not missing, f"{len(missing)} of {len(neighbour.sent)} logs of the neighbour are missing")
+        took, alone = delays(neighbour, arrived) or [float("inf")], self.delays() or [0]
+        answer, calm = neighbour.slowest() or float("inf"), own.slowest(share=1) or 0.0
+        crowded = contention * slowness()
+        who, allowed = f"99 of 100 of a neighbour's {len(neighbour.waits)} logs were", crowded * within + calm
+        trial.at_most(f"{who} answered (elsewhere all within {calm:.3f} s)", answer, allowed, "s", says=True)
+        delay, allowed = took[len(took) * 99 // 100], crowded * (within + DELIVERY) + alone[-1]
+        trial.at_most(f"{who} delivered (elsewhere all within {alone[-1]:.3f} s)", delay, allowed, "s", says=True)
+
 
 def delays(neighbour: Neighbour, arrived: dict[str, str]) -> list[float]:
     """The delivery times, in ascending order."""
     moments = {name: datetime.datetime.fromisoformat(text).timestamp() for name, text in arrived.items()}
     return sorted(moments[name] - when for name, when in neighbour.sent.items() if name in moments)
-
-
-def check_neighbour(
-    trial: Trial,
-    neighbour: Neighbour,
-    arrived: dict[str, str],
-    control: ControlGateway,
-    contention: float,
-    answer_within: float = ANSWER,
-) -> None:
-    """`arrived` holds the arrival times at the sandbox by log name; `strain` is the contention for processors."""
-    trial.expect(not neighbour.problem, f"a neighbour: {neighbour.problem}")
-    trial.expect(not control.neighbour.problem, f"the undisturbed neighbour: {control.neighbour.problem}")
-    missing = [name for name in neighbour.sent if name not in arrived]
-    trial.expect(not missing, f"{len(missing)} of {len(neighbour.sent)} logs of the neighbour are missing")
-    took, alone = delays(neighbour, arrived) or [float("inf")], control.delays() or [0]
-    delay = took[len(took) * 99 // 100]
-    answer, calm = neighbour.slowest() or float("inf"), control.neighbour.slowest(share=1) or 0.0
-    crowded = contention * slowness()
-    who, within = f"99 of 100 of a neighbour's {len(neighbour.waits)} logs were", crowded * answer_within + calm
-    trial.at_most(f"{who} answered (elsewhere all within {calm:.3f} s)", answer, within, "s", says=True)
-    within = crowded * (answer_within + DELIVERY) + alone[-1]
-    trial.at_most(f"{who} delivered (elsewhere all within {alone[-1]:.3f} s)", delay, within, "s", says=True)

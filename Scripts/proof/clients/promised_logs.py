@@ -1,11 +1,11 @@
 """What devices were promised, and whether it arrived. Each log names its own place."""
 
 import json
-import pathlib
 import random
 import threading
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -102,17 +102,11 @@ def is_as_sent(stored: Log) -> bool:
 
 class Life(Case):
     def __init__(
-        self,
-        trial: Trial,
-        sandbox: Sandbox,
-        name: str,
-        settings: str = "",
-        directory: pathlib.Path | None = None,
-        **options: Any,
+        self, trial: Trial, sandbox: Sandbox, name: str, settings: str = "", work: Path | None = None, **options: Any
     ) -> None:
         self.trial, self.sandbox, self.name, self.settings = trial, sandbox, name, settings
         self.options = options
-        self.data = (directory or trial.work) / name.replace(" ", "-")
+        self.data = (work or trial.work) / name.replace(" ", "-")
         self.promises = PromisedLogs(trial.random)
         self.start()
 
@@ -150,7 +144,7 @@ class Life(Case):
 class ArchivingLife(Life):
     """A gateway that fans out to SLS and to a file below `directory`, which rotates."""
 
-    def __init__(self, trial: Trial, sandbox: Sandbox, name: str, directory: pathlib.Path) -> None:
+    def __init__(self, trial: Trial, sandbox: Sandbox, name: str, directory: Path) -> None:
         directory.mkdir(exist_ok=True)
         self.fan_out = FanOut(directory, ", keep: 1000, compress: gzip")
         super().__init__(trial, sandbox, name, fan_out.SETTINGS, others=self.fan_out.destination)

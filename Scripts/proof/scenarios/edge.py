@@ -17,7 +17,7 @@ from harness.waiting import Worker
 from proof.attacks import held_connections
 from proof.attacks.hostile_requests import OTLP, PROTOBUF, Body, bombs, floods, heads, shared_attribute
 from proof.clients.device import ConnectionLost, Device, exchange, is_whole
-from proof.clients.neighbour import ControlGateway, Neighbour, check_neighbour
+from proof.clients.neighbour import ControlGateway, Neighbour
 from proof.trial import Trial
 
 # Seconds of wall time that a request may take, times the delay of the machine.
@@ -290,7 +290,7 @@ def check(trial: Trial) -> None:
     arrivals.look()
     judge(trial, sandbox)
     trial.expect(ledger["closed"] and ledger["ledger"]["queued"] == 0, f"the ledger is {ledger['ledger']}")
-    check_neighbour(trial, neighbour, arrivals.moments, control, crowded, max(delay[name] for name in parts))
+    control.check(neighbour, arrivals.moments, crowded, max(delay[name] for name in parts))
     trial.at_most(f"memory ({begun:.0f} MiB at the start)", memory(pid), MEMORY[trial.is_long], "MiB", says=True)
     trial.expect(gateway.is_running, "the gateway ended")
 

@@ -12,7 +12,7 @@ from harness.measures import busy, contention, cpu_seconds, memory, slowness
 from harness.waiting import Worker
 from proof import fan_out
 from proof.clients.device import Device, body, is_whole, log
-from proof.clients.neighbour import ControlGateway, Neighbour, check_neighbour
+from proof.clients.neighbour import ControlGateway, Neighbour
 from proof.faults.servers import ANSWERS, ONLY_FOR_SLS, LogServer, LyingServer
 from proof.trial import Trial
 
@@ -123,7 +123,7 @@ def check(trial: Trial) -> None:
     judge(trial, gateway, "-http", seconds, sent, [each for _, each in store.logs()], longest)
     trial.wrong(*fan_out.open_sums(gateway.ledger(), 0))
     arrived = {each.get("name", ""): each["__received__"] for each in at_sls}
-    check_neighbour(trial, neighbour, arrived, control, contention(started, busy(gateway.process.pid)))
+    control.check(neighbour, arrived, contention(started, busy(gateway.process.pid)))
     visits, _, _ = select.select([trap], [], [], 0)
     trial.expect(not visits, "a redirect was followed")
     trial.at_most("memory for the invalid answers", grown, MEMORY, "MiB", says=True)

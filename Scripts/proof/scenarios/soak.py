@@ -9,7 +9,6 @@ import time
 from collections import Counter
 from typing import Any
 
-from harness.measures import delay
 from harness.program import KEY
 from proof.clients.device import ConnectionLost, Device
 from proof.clients.promised_logs import ArchivingLife
@@ -28,7 +27,7 @@ FAULTS: list[dict[str, Any]] = [
 KEYS = json.dumps(
     {"access_key_id": KEY["ALIBABA_CLOUD_ACCESS_KEY_ID"], "access_key_secret": KEY["ALIBABA_CLOUD_ACCESS_KEY_SECRET"]}
 ).encode()
-# Seconds without faults, times the delay of the machine. The pace that a quota causes ends a minute after the last
+# Seconds without faults. The pace that a quota causes ends a minute after the last
 # refusal.
 DELIVERED_WITHIN, DELIVERED_AFTER_QUOTA_WITHIN = 30, 75
 # KiB of memory or disk.
@@ -106,7 +105,7 @@ class SoakedLife(ArchivingLife):
         began = time.monotonic()
         if self.has_quota:
             self.has_quota, self.is_paced_until = False, began + DELIVERED_AFTER_QUOTA_WITHIN
-        within = max(DELIVERED_WITHIN, self.is_paced_until - began) * delay()
+        within = max(DELIVERED_WITHIN, self.is_paced_until - began)
         ledger = self.gateway.drain(within)
         took = time.monotonic() - began
         left = ledger["ledger"]["queued"]

@@ -49,11 +49,7 @@ def log_group(stream: DeviceStream, logs: list[Log], identity: str | None) -> Re
     body = b"".join(field(1, entry(log)) for log in logs) + field(3, stream.topic) + field(4, "judge")
     if identity:
         body += field(6, field(1, "__pack_id__") + field(2, identity))
-    fields = [
-        "x-log-apiversion: 0.6.0",
-        f"x-log-bodyrawsize: {len(body)}",
-        "Content-Type: application/x-protobuf",
-    ]
+    fields = ["x-log-apiversion: 0.6.0", f"x-log-bodyrawsize: {len(body)}", "Content-Type: application/x-protobuf"]
     return f"/logstores/{stream.logstore}/shards/lb", fields, body
 
 
