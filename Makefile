@@ -104,10 +104,10 @@ bench-idle: setup
 	@$(RELEASE) --product sluice-bench
 	@Benchmarks/idle
 
-# The tables of the pages docs/metrics*.md, from the program.
+# The tables of settings and metrics in docs, from the program.
 metrics-tables: setup
 	@swift build --product sluice
-	@Scripts/metrics-tables
+	@Scripts/settings-tables
 
 lint:
 	@Scripts/check-links
