@@ -59,14 +59,10 @@ class Arrivals:
     """The clients' target, and the logs that must arrive. `guarded` accepts only requests signed with `key`."""
 
     def __init__(self, gateway: Gateway, guarded: Gateway, key: str) -> None:
-        self.gateway, self.guarded, self.key = gateway, guarded, key
+        self.gateway, self.guarded, self.key, self.devices = gateway, guarded, key, gateway.devices
         self.sandbox = gateway.own_sandbox()
         self.expected: dict[str, Sent] = {}
         self.began = int(time.time())
-
-    @property
-    def devices(self) -> int:
-        return self.gateway.devices
 
     def send(self, method: str, target: str, headers: dict[str, Any], body: bytes = b"") -> Answer:
         """Sends a request on a connection of its own, without a library that changes it."""

@@ -45,8 +45,7 @@ def visit(arrivals: Arrivals) -> dict[str, bool]:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
             options = [*OPTIONS, f"--user-data-dir={profile}", f"http://127.0.0.1:{site.server_port}/"]
             with open(os.path.join(profile, "said"), "w+") as output:
-                # The command on the path is a script that starts the browser, so the whole process group must be
-                # ended.
+                # The command on the path is a script that starts the browser, so its whole process group must end.
                 browser = subprocess.Popen([BROWSER, *options], stdout=output, stderr=output, start_new_session=True)
                 try:
                     found = json.loads(said.get(timeout=60))

@@ -14,8 +14,6 @@ from clients.arrivals import Arrivals, Sent, taken
 
 # Times and fields of the logs of one packet.
 Packet = list[tuple[int, dict[str, str]]]
-
-
 SYSTEM = {
     "Accept": "*/*",
     "User-Agent": "Shop/7 CFNetwork/1498.700.2 Darwin/23.6.0",

@@ -33,13 +33,9 @@ def read(file: str) -> dict[str, Any]:
     for name, service in text["services"].items():
         # The brokers' image has no user of its own, and a new volume belongs to root.
         user = "0:0" if service["image"].startswith("nats:") else "65532:65532"
-        expect(
-            service["read_only"]
-            and service["cap_drop"] == ["ALL"]
-            and service["user"] == user
-            and "no-new-privileges:true" in service["security_opt"],
-            f"{file}: {name} has more rights than it needs",
-        )
+        rights = service["read_only"], service["cap_drop"], service["user"], service["security_opt"]
+        least = True, ["ALL"], user, ["no-new-privileges:true"]
+        expect(rights == least, f"{file}: {name} has more rights than it needs: {rights}")
         for volume in service.get("volumes", []):
             source, _, target = volume.partition(":")
             # One without a name goes with its container.
@@ -158,14 +154,8 @@ def rendered(config: dict[str, Any], key: str) -> dict[str, Any]:
     accounts = json.dumps(config["merge"]["accounts"]).replace('"nkey": "REPLACE"', f'"nkey": "{key}"')
     jetstream = {"store_dir": "/data", "max_memory_store": 0, **config["jetstream"]["merge"]}
     cluster = {"name": "nats", "port": 6222, "no_advertise": True, "routes": ["nats://nats-0.nats-headless:6222"]}
-    return {
-        "server_name": "nats-0",
-        "port": 4222,
-        "jetstream": jetstream,
-        "cluster": cluster,
-        **config["merge"],
-        "accounts": json.loads(accounts),
-    }
+    server = {"server_name": "nats-0", "port": 4222, "jetstream": jetstream, "cluster": cluster}
+    return {**server, **config["merge"], "accounts": json.loads(accounts)}
 
 
 def overlay() -> None:

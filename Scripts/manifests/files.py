@@ -33,10 +33,8 @@ def check_libraries() -> None:
 def packages() -> set[str]:
     program = os.environ["SLUICE"]
     named = set(re.findall(r"\(NEEDED\).*\[(.+)\]", said("readelf", "--dynamic", "--wide", program)))
-    found = {}
-    for name, path in re.findall(r"^\s*(\S+) => (/\S+)", said("ldd", program), re.M):
-        if name in named:
-            found[name] = path
+    linked = re.findall(r"^\s*(\S+) => (/\S+)", said("ldd", program), re.M)
+    found = {name: path for name, path in linked if name in named}
     missing = named - set(found) - {"ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
     expect(not missing, f"ldd does not find {sorted(missing)}")
     # Swift's own libraries are in no package; a release links them statically.
@@ -113,11 +111,8 @@ def variables() -> None:
     """Each variable that is set for the gateway is documented."""
     pages = ["configuration", "destinations", "listeners", "credentials"]
     text = "".join(pathlib.Path(f"docs/{page}.md").read_text() for page in pages)
-    for path in [
-        *pathlib.Path("Docker").rglob("*.yaml"),
-        *pathlib.Path("Docker").glob("systemd/*"),
-        pathlib.Path("Docker/Dockerfile"),
-    ]:
+    folder = pathlib.Path("Docker")
+    for path in [*folder.rglob("*.yaml"), *folder.glob("systemd/*"), folder / "Dockerfile"]:
         for name in set(re.findall(r"\b(?:SLUICE|ALIBABA_CLOUD)_[A-Z_]+", path.read_text())):
             expect(name in text, f"{path}: docs/{pages} have no variable {name}")
 
