@@ -1,5 +1,4 @@
-"""Measures one release, or two in turns, and keeps the table: medians with their range, and ratios by pairs that ran one
-after the other."""
+"""Measures one release, or two in turns, and keeps the table: medians with their range, and ratios by pairs."""
 
 import argparse
 import datetime

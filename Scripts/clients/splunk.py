@@ -105,8 +105,7 @@ def raw(arrivals: Arrivals) -> None:
 
 
 def acknowledged(arrivals: Arrivals) -> None:
-    """The requests of Vector, Kafka Connect and Java's appender with `useACK`: they ask until everything is
-    confirmed."""
+    """Vector, Kafka Connect and Java's appender with `useACK` ask until everything is confirmed."""
     channel = "0a1b2c3d-0000-4000-8000-00000000c0de"
     query = f"?channel={channel}&token={TOKEN['Authorization'].split()[1]}"
     numbers = []

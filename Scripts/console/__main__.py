@@ -1,5 +1,4 @@
-"""Walks a browser through the console of a running gateway, in light, dark and narrow windows, and reads its exports of
-captures with other programs."""
+"""Walks a browser through the console of a running gateway, and reads exports of captures with other programs."""
 
 import http.server
 import json

@@ -78,8 +78,7 @@ class Browser:
             self.wait(lambda: text in self.text(), f"the page never shows {text!r}", seconds)
 
     def press(self, text: str, tag: str = "button", confirms: bool = False, then: str = "") -> None:
-        """Presses a button by its text, and confirms that in a dialog; the page shows `then`. A page may replace a button
-        meanwhile."""
+        """Presses a button by its text, and confirms that in a dialog. A page may replace a button meanwhile."""
         obstacle = "there is none"
 
         def pressed() -> bool:

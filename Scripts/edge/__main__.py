@@ -1,5 +1,4 @@
-"""Runs the framing corpus through the proxies, then holds connections open, and measures how long other clients wait for
-their answers meanwhile."""
+"""Runs the framing corpus through proxies, then measures how long clients wait beside connections held open."""
 
 import pathlib
 import socket

@@ -35,8 +35,7 @@ NOWHERE = b"POST /nowhere HTTP/1.1"
 
 
 def length_before_chunks(*transfer_encoding: bytes) -> Case:
-    """A program that reads the length takes the hidden request for a body; one that reads chunks takes it for the
-    next request."""
+    """The hidden request is a body by the length, and the next request by the chunks."""
 
     def case(body: bytes, hidden: bytes) -> bytes:
         content = chunk(body) + LAST + post(hidden)

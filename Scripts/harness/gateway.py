@@ -104,8 +104,7 @@ class NotDrained(Exception):
 def configuration(
     data: pathlib.Path, destinations: str, settings: str = "", token: str | None = TOKEN, admin: str = ""
 ) -> str:
-    """A configuration whose listeners take free ports. `destinations` and `settings` are lines of YAML, `admin` more
-    members of that group."""
+    """Its listeners take free ports. `destinations` and `settings` are lines of YAML, `admin` members of that group."""
     members = ", ".join(filter(None, ['listen: "127.0.0.1:0"', f"token: {token}" if token else "", admin]))
     return f"listen: 127.0.0.1:0\nadmin: {{ {members} }}\ndata_dir: {data}\n{settings}\ndestinations:\n{destinations}\n"
 

@@ -95,8 +95,7 @@ CROWDED = 10
 
 
 def contention(before: Times, after: Times) -> float:
-    """The factor by which waiting for a processor slowed down the busiest thread between two calls of `busy`. Other
-    waits do not count."""
+    """How much waiting for a processor slowed down the busiest thread between two calls of `busy`."""
     grown = [[now - then for now, then in zip(after[thread], before.get(thread, (0, 0)))] for thread in after]
     ran, waited = max(grown)
     return min(CROWDED, (ran + waited) / max(ran, 0.001))

@@ -1,5 +1,4 @@
-"""The compose files, and the files of a cluster: Docker/cluster, and Docker/kubernetes/cluster with the brokers' Helm
-values."""
+"""The compose files, and the files of a cluster, with the brokers' Helm values."""
 
 import json
 import os

@@ -1,5 +1,4 @@
-"""Docker/kubernetes: each resource against its schema, the references between resources, and the autoscaler's
-metric."""
+"""Docker/kubernetes: each resource against its schema, references between them, the autoscaler's metric."""
 
 import json
 import pathlib

@@ -78,8 +78,7 @@ def arguments() -> argparse.Namespace:
 
 
 class Overdue(BaseException):
-    """The deadline of a part. It is no Exception, so that a case does not take it for a fault of the program and go
-    on."""
+    """The deadline of a part. As it is no Exception, no case takes it for a fault of the program."""
 
 
 def overdue(*_: object) -> None:

@@ -18,8 +18,7 @@ DATABASE, WAL = "queue.db", "queue.db-wal"
 
 
 def first_pages(directory: pathlib.Path) -> dict[str, int]:
-    """The first page of each table and index, as the database reports it. A look at the files themselves would change
-    them."""
+    """The first page of each table and index, from a copy: a look at the files themselves would change them."""
     with tempfile.TemporaryDirectory() as place:
         copy = shutil.copytree(directory, f"{place}/look")
         connection = sqlite3.connect(f"{copy}/{DATABASE}")
@@ -35,8 +34,7 @@ def wipe(file: pathlib.Path, page: int, byte: bytes = b"\0") -> None:
 
 
 def frames(log: bytes) -> Iterator[tuple[int, int, bool]]:
-    """Each frame of a WAL: where it begins, its page, and whether it ends a transaction. Frames of an earlier WAL may
-    follow."""
+    """Where each frame of a WAL begins, its page, and whether it ends a transaction. Older frames may follow."""
     place = 32
     while log and log[place + 8 : place + 16] == log[16:24]:
         yield place, int.from_bytes(log[place : place + 4], "big"), log[place + 4 : place + 8] != bytes(4)

@@ -1,5 +1,4 @@
-"""Requests made from genes: for each dialect a function that builds the request, and a table of choices for its
-genes."""
+"""Requests made from genes: for each dialect a function that builds one, and the choices for its genes."""
 
 import gzip
 import zlib
@@ -86,8 +85,7 @@ def mutated(dialect: str, genes: Genes, random: Random) -> Genes:
 
 
 def request(dialect: str, genes: Genes) -> Built | None:
-    """Path, body and fields; the body is None for a GET. Returns None when the genes make a larger body than the
-    limit."""
+    """Path, body (None for a GET) and fields; None when the genes make a larger body than the limit."""
     set_size(genes["size"])
     path, content, fields = DIALECTS[dialect][0](genes)
     if content is not None and (JSON in fields or dialect == "bulk"):

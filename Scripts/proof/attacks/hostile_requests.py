@@ -1,5 +1,4 @@
-"""Hostile requests: heads that try to reach another path or are far too long, bodies that are large when inflated, and
-bodies that are expensive to decode."""
+"""Heads that try to reach another path or are far too long, bombs, and bodies that are expensive to decode."""
 
 import gzip
 import json

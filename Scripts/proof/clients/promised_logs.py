@@ -20,8 +20,7 @@ ORIGINAL_TIME = "__original_time__"
 
 
 class PromisedLogs:
-    """Log names, by what devices know of them. A name holds topic, source, tag and time, so that none of these can
-    change unseen."""
+    """Log names, by what devices know of them. A name holds topic, source, tag and time: none can change unseen."""
 
     def __init__(self, random: Random, topics: int = 4) -> None:
         self.random = random

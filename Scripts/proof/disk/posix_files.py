@@ -1,5 +1,4 @@
-"""A disk as POSIX promises it: after a power cut synced data is there, and any part of the rest. The system calls of a
-program are replayed on it."""
+"""A disk as POSIX promises it, on which system calls are replayed: a power cut leaves any part of unsynced data."""
 
 import pathlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -104,8 +103,7 @@ class Directory:
         del self.changes[:count]
 
     def after_cut(self, random: Random, order: str) -> dict[str, "Node"]:
-        """Names that may exist after a power cut. Journaling file systems keep the order of changes; POSIX does not
-        require it."""
+        """Names after a power cut. Journaling file systems keep the order of changes; POSIX does not."""
         count = len(self.changes)
         there: Iterable[int] = {
             "synced": (),

@@ -140,8 +140,7 @@ class Recording:
         return sorted(forced + [(random.choice(random.choice(kinds)), random.choice(orders)) for _ in range(count)])
 
     def cuts(self, random: Random, places: list[Cut], moves: bool = False) -> Iterator[tuple[int, pathlib.Path]]:
-        """Replays the recording, and writes a disk image at each place. A cut that would prove nothing new moves
-        some calls later, a few times."""
+        """Writes a disk image at each place. A cut that would prove nothing new moves on, a few times."""
         places, moved, most = sorted(places), 0, 3 * len(places)
         for index, (moment, call) in enumerate(self.events):
             while places and places[0][0] == index:
@@ -164,8 +163,7 @@ class Recording:
             yield place, image
 
     def image(self, random: Random, place: int, order: str, is_new: bool = False) -> pathlib.Path | None:
-        """Writes an image that the disk may have. Returns None when it must be new and this image, with the same
-        answers, was met before."""
+        """Writes an image that the disk may have; None when it must be new and was met with the same answers."""
         path = self.trial.work / f"image-{self.name.replace(' ', '-')}-{place}-{next(numbers)}"
         for _ in range(2):
             self.machine.disk.write_image(path, random, order)

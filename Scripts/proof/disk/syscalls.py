@@ -43,8 +43,7 @@ def killing(file: pathlib.Path, paths: Iterable[pathlib.Path], call: str, number
 
 
 def failing(file: pathlib.Path, call: str, number: int, path: pathlib.Path | None = None) -> list[str]:
-    """A command prefix that lists the same calls, and fails the n-th such call of each thread, on one path only if
-    it is given."""
+    """A command prefix that fails the n-th such call of each thread, on one path only if it is given."""
     words = ["-y", "-s", "0", *(["-P", str(path)] if path else []), "-e", f"inject={call}:error=EIO:when={number}"]
     return strace(file, f"{FILES},{OTHERS}", *words)
 

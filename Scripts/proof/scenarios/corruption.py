@@ -1,5 +1,4 @@
-"""A damaged queue never delivers altered logs: readable logs arrive, unreadable ones are counted, and new logs are
-accepted."""
+"""A damaged queue delivers no altered log, counts the unreadable ones, and accepts new ones."""
 
 import contextlib
 import json
@@ -55,8 +54,7 @@ class PreparedQueue:
 
 
 def prepare(trial: Trial, sandbox: Sandbox) -> tuple[PromisedLogs, list[PreparedQueue]]:
-    """The same names in three queues with dead letters, packets and waiting logs: in the WAL, in the database, and
-    in both."""
+    """The same names in three queues with dead letters and packets: in the WAL, in the database, and in both."""
     promises = PromisedLogs(trial.random, topics=12)
     sandbox.control("POST", "/poisons", {"key": "bad", "code": "PostBodyInvalid", "message": "so it is"})
     gateway = trial.gateway(sandbox, settings=SETTINGS)

@@ -66,8 +66,7 @@ class CostMeter:
         self.start()
 
     def start(self) -> None:
-        """Starts on an empty queue: the labels of one search create streams that would leave no room for those of
-        the next."""
+        """Starts on an empty queue: streams of one search would leave no room for those of the next."""
         if self.starts:
             self.gateway.kill()
         self.starts += 1
@@ -143,8 +142,7 @@ class HealthProber(Worker):
 def climb(
     trial: Trial, meter: CostMeter, dialect: str, start: tuple[Cost, Genes], seconds: float
 ) -> tuple[tuple[Cost, Genes], int]:
-    """A hill climb: changes genes at random, and goes on from the most expensive request. After some failures it
-    starts again from random genes."""
+    """Changes genes at random and goes on from the most expensive request, or after failures from random genes."""
     random, until = trial.random, time.monotonic() + seconds
     (best, genes), top, tried, failed = start, start, 0, 0
     while time.monotonic() < until:

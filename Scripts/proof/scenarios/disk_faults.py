@@ -1,5 +1,4 @@
-"""A disk that is full, fails, is slow or read-only: no false 2xx, a state that names the problem, and recovery without
-help."""
+"""A disk that is full, fails, is slow or read-only: no false 2xx, a state that tells it, and recovery by itself."""
 
 import concurrent.futures
 import contextlib
@@ -27,8 +26,7 @@ from proof.trial import Trial
 
 
 class SyscallFault:
-    """For the length of the block, system calls on the files fail or are delayed as `how` says: error=EIO,
-    delay_exit=200000, when=1."""
+    """For the length of the block, calls on the files fail or are delayed: error=EIO, delay_exit=200000, when=1."""
 
     def __init__(self, program: Program, calls: str, how: str, *files: pathlib.Path) -> None:
         self.log = program.journal.with_suffix(".trace")
@@ -220,8 +218,7 @@ def expect_refusals(life: Life, seconds: float) -> None:
 
 
 def one_failed_sync(trial: Trial, sandbox: Sandbox) -> None:
-    """One sync fails: its batch is refused, and the WAL is not trusted until it was read, rewritten and
-    checkpointed."""
+    """The batch of a failed sync is refused, and the WAL is rewritten and checkpointed before it is trusted."""
     life = Life(trial, sandbox, "one failed sync")
     sandbox.fault(status=503)
     life.post()

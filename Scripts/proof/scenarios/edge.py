@@ -217,8 +217,7 @@ def several(trial: Trial, gateway: Gateway, work: list[Body]) -> None:
 
 
 class Arrivals(Worker):
-    """The arrival times of the neighbour's logs. The sandbox keeps only the newest of many logs, so it is asked
-    repeatedly."""
+    """When the neighbour's logs arrived, asked repeatedly: the sandbox keeps only the newest of many logs."""
 
     def __init__(self, trial: Trial, sandbox: Sandbox) -> None:
         self.trial, self.sandbox, self.place = trial, sandbox, "0"

@@ -89,8 +89,7 @@ class SLSStorage:
         return phases
 
     def copy_at(self, place: int, random: Random, target: pathlib.Path) -> pathlib.Path:
-        """A copy of the sandbox's file for a power cut at this place: all packets that were answered, and any part
-        of those that were sent."""
+        """The sandbox's file at a power cut: all answered packets, and any part of those that were sent."""
         shutil.copytree(self.directory, target)
         likely = random.choice((0, 0.5, 1))
         there = {

@@ -1,5 +1,4 @@
-"""Each sync of a program fails once, also during its start: nothing that the sync covered may count before it was
-written again."""
+"""Each sync of a program fails once: nothing that it covered may count before it was written again."""
 
 import collections
 import http.client
@@ -83,8 +82,7 @@ def deliver(case: KilledRun) -> None:
 
 
 def recover(case: KilledRun) -> None:
-    """Waits until the gateway accepts logs again. Meanwhile it has moved the WAL into the database and begun a new
-    one."""
+    """Waits until the gateway accepts logs again. By then it has moved the WAL and begun a new one."""
     wait_until(lambda: case.writer.post(case.gateway) == 200, what="the gateway does not recover")
     case.writer.post(case.gateway)
 

@@ -1,5 +1,4 @@
-"""An SLS endpoint with invalid answers costs bounded time and memory, disturbs no other destination, and loses no
-log."""
+"""Invalid answers cost bounded time and memory, disturb no other destination, and lose no log."""
 
 import json
 import select

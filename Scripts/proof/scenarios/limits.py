@@ -1,5 +1,4 @@
-"""Descriptors, memory and connections at their limits: new work is refused, current work goes on, and afterwards
-everything is as before."""
+"""At limits of descriptors, memory and connections new work is refused, and afterwards all is as before."""
 
 import concurrent.futures
 import contextlib

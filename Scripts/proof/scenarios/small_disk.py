@@ -84,8 +84,7 @@ def filled_by_others(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
 
 
 def damaged_and_full(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
-    """A queue that filled its disk is damaged, and has no room for a second copy. Readable logs are delivered, also
-    after kills."""
+    """A damaged queue without room for a second copy. Readable logs are delivered, also after kills."""
     life = Life(trial, sandbox, "damaged and full", ROOM, disk.directory)
     sandbox.fault(status=503)
     taken = fill_queue(life)

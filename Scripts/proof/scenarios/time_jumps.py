@@ -186,8 +186,7 @@ def hours(scene: ClockScene) -> None:
 
 
 def born_in_1970(scene: ClockScene) -> None:
-    """A host without a battery-backed clock starts in 1970 and learns the time later. The queue is from an earlier
-    run."""
+    """A host without a clock starts in 1970, with the queue of an earlier run, and learns the time later."""
     scene.sandbox.fault(status=503)
     scene.post("earlier life")
     scene.clock.set(5)
@@ -260,8 +259,7 @@ def sls_is_off(scene: ClockScene) -> None:
 
 
 def right_logs(scene: ClockScene) -> None:
-    """Late logs are dropped by configuration. Logs with the right time are not late only because the host's clock
-    is known to be wrong."""
+    """Late logs are dropped. Logs with the right time are not late only because the host's clock is wrong."""
     discarded = 0
     for label, seconds in {"behind": -5 * HOUR, "ahead": 9 * DAY, "1970": 30 - time.time()}.items():
         # The answer to these logs tells the gateway SLS's time. For 1970 it does not believe such a difference.

@@ -119,8 +119,7 @@ class DamagedCluster(Session):
     # The damage.
 
     def purge(self) -> None:
-        """The first entries of a dead gateway's log are purged, as an operator can do it. Single entries cannot be
-        deleted."""
+        """The first entries of a dead gateway's log are purged. Single entries cannot be deleted."""
 
         def purge(copies: Copies) -> str:
             number = self.trial.random.randint(copies.first + 1, copies.last)

@@ -47,8 +47,7 @@ class KilledCluster(Session):
         self.goes_on("a new gateway has come")
 
     def lose_heir(self) -> None:
-        """A gateway dies for good, and another one while it adopts the first one's shard, or has it. The last one
-        delivers what both had."""
+        """A gateway dies for good, then its heir while it adopts. The last one delivers what both had."""
         first, second, last = self.trial.random.sample(self.members, 3)
         first.kill(loses_disk=True)
         time.sleep(self.trial.random.uniform(*HEIR_LIVES))

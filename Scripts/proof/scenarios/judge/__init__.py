@@ -73,8 +73,7 @@ class Verdict:
                 yield f"and {len(lines) - 5} more like the last one"
 
     def lost(self) -> Iterator[str]:
-        """Answered logs must be there; of a batch with an unknown fate all or none; of a batch that was cut off
-        none."""
+        """Answered logs are there; of a batch with an unknown fate all or none; of a torn one none."""
         for sender in self.session.senders:
             yield from sender.refusals
         for batch in self.batches:
@@ -141,8 +140,7 @@ class Verdict:
                 yield f"{name} is in several packets, not in one that was sent again: {requests}"
 
     def disorder(self) -> Iterator[str]:
-        """The logs of a device's stream keep their order in the packs, and also by arrival where one request goes
-        at a time."""
+        """The logs of a stream keep their order in packs, and by arrival where one request goes at a time."""
         prefixes: dict[str, int] = {}
         for stream in self.streams.values():
             firsts = [self.arrived[name][0] for name in stored(self.batches, stream) if name in self.arrived]
@@ -185,8 +183,7 @@ class SecondVerdict:
         yield from miscounted(self.verdict.session.book, [self.name], len(self.keys), self.name)
 
     def missing(self) -> Iterator[str]:
-        """One transaction stores a batch for both destinations, so both have the same logs. The verdict on SLS says
-        which ones these must be."""
+        """A batch is stored for both destinations at once. The verdict on SLS says which these must be."""
         at_sls = {name for name in self.verdict.arrived if name.rsplit(".", 1)[0] in self.streams}
         if missing := at_sls - set(self.keys):
             yield f"{len(missing)} of {len(at_sls)} logs at SLS are not at {self.name}, such as {min(missing)}"
@@ -206,8 +203,7 @@ class SecondVerdict:
                     yield f"a log at {self.name} has another tag or time than {stream.place}: {shown}"
 
     def repeated_or_late(self) -> Iterator[str]:
-        """A server that honours `Idempotency-Key` stores each log once, and in the order of its stream: requests go
-        one at a time."""
+        """A server that honours `Idempotency-Key` stores each log once, in the order of its stream."""
         if self.name != "server":
             return
         for name, keys in self.keys.items():

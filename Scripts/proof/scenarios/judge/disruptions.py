@@ -206,8 +206,7 @@ class Disruptions:
             self.trial.wrong(f"{method} /admin/{path} {document}: {error}")
 
     def end(self, run: GatewayRun) -> None:
-        """Removes all faults. The gateway must notice by itself; only an operator's pause is taken back through the
-        admin API."""
+        """Removes all faults. The gateway must notice by itself; only an operator's pause is taken back."""
         self.sandbox.clear_faults()
         self.sandbox.control("DELETE", "/limits")
         for network in self.networks:

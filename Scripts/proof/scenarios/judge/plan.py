@@ -103,8 +103,7 @@ class Round:
 
 
 def rounds(random: Random, kills: int, is_long: bool) -> list[Round]:
-    """Rounds with this number of kills, and a last one without a kill. Draws again until each kind of event is
-    there."""
+    """Draws rounds with this number of kills and a peaceful last one, until each kind of event is there."""
     while True:
         drawn = draw(random, kills, is_long)
         events = [(kind, detail) for round in drawn[:-1] for _, kind, detail in round.events]
