@@ -29,14 +29,14 @@ PATIENCE = 15
 # Parts in the order in which they run, the two longest first: a module below `scenarios`, and its function, `check`
 # unless named. The docstring of the function, or else of the module, says what the part proves.
 PARTS = {
-    "cluster": "cluster.kills",
+    "cluster": "cluster.outages",
     "damaged_logs": "cluster.damaged_logs",
     "judge": "judge",
     "brokers": "brokers:check_brokers",
     "database": "brokers:check_database",
     "partitions": "cluster.partitions",
-    "cluster_clocks": "cluster.kills:check_clocks",
-    "broker_disks": "cluster.broker_disks",
+    "cluster_clocks": "cluster.outages:check_clocks",
+    "broker_disks": "cluster.outages:check_disks",
     "points": "kill_points",
     "power": "power_cuts",
     "time_jumps": "time_jumps",

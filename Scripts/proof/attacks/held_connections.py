@@ -63,8 +63,7 @@ def readers(trial: Trial, gateway: Gateway) -> None:
     since = reset_peak_memory(gateway)
     clients = crowd(gateway, 10, asked, 12 if trial.is_long else 2)
     waiting = wait_until_stable(gateway, "sluice_http_unsent_answer_bytes", "sluice_http_refused_answers_total")
-    # Loops handle such bodies at once, so nothing waits with them, and their decoded form is freed when they are
-    # answered.
+    # Loops handle such bodies at once, so nothing waits with them.
     grown = memory(gateway.process.pid) - since
     allowed = ANSWERS + WORK + EACH * len(clients) / 1024
     trial.at_most(f"readers: {len(clients)} clients hold answers", waiting / MIB, ANSWERS, "MiB", says=True)

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 
 from harness.encodings import field, varint
 
-# The target between POST and HTTP/1.1, and its expected status. A 200 must go to the logstore `tricks` and to no
-# other.
+# The target and its expected status. A 200 must go to the logstore `tricks` and to no other.
 TARGETS = {
     b"/logs/../admin/status": 404,
     b"/logs/%2e%2e/admin/status": 404,

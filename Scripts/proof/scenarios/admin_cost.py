@@ -251,8 +251,7 @@ class AdminMeter:
         for _ in range(TRIES):
             if not best.fits(bar):
                 best = best.least(self.measure(request, token, count)[0])
-        # 503 is right where ten ask at once for what takes long.
-        # /readyz says it of a gateway whose destination does not answer.
+        # 503 is right where ten ask at once, and of /readyz while the destination does not answer.
         may_refuse = count > 1 or request.path == "/readyz"
         wrong = {status for status in statuses if status >= 500 and not (status == 503 and may_refuse)}
         self.trial.expect(not wrong and 0 not in statuses, f"{request}: answers {statuses}")

@@ -151,8 +151,7 @@ def many_guessers(trial: Trial, gateway: Gateway) -> None:
 
 # MiB of memory in all, by length of the run: the long one has several attackers at a time.
 MEMORY = {False: 300, True: 500}
-# The size that a request may have at SLS (docs/devices.md): a multiple of its bytes on the wire, and bounds in
-# bytes.
+# The size of a request at SLS (docs/devices.md): a multiple of its bytes on the wire, and bounds in bytes.
 FOLD, LEAST, MOST = 400, 2 << 20, 20 << 20
 # Seconds by which an attack may delay the 99th percentile of another client's answers, compared with an undisturbed
 # gateway: as long as the worst body occupies a loop, times the contention on this machine.

@@ -132,8 +132,7 @@ LOGSTORE = "app"
 
 def write_load(random: Random, gateway: Gateway, writer: Writer, sandbox: Sandbox) -> None:
     """Ends while SLS has stored packets whose answers the gateway has not received."""
-    # The waiting logs are on the disk even without syncs, because a checkpoint ran. Their packets are not: they are
-    # sealed later.
+    # The waiting logs are on the disk after a checkpoint. Their packets are not: they are sealed later.
     gateway.ask("/admin/destinations/app/pause", "POST")
     queues.checkpointed(gateway, lambda: post_together(gateway, writer, 1, LOGSTORE))
     gateway.ask("/admin/destinations/app/resume", "POST")
@@ -217,8 +216,7 @@ def check(trial: Trial) -> None:
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
         for durability in ("full", "normal"):
             done = [cut(trial, pool, number, durability, count) for number in range(runs)]
-            # Without syncs some logs must be stored twice. A slow machine syncs much in between, so that few cuts
-            # show it.
+            # Without syncs some logs must be stored twice. On a slow machine, which syncs much, few cuts show it.
             while durability == "normal" and len(done) < runs + 3 and not some_twice(done):
                 done.append(cut(trial, pool, len(done), durability, count))
             packets, found, images = zip(*done)

@@ -23,8 +23,7 @@ Place = tuple[int, int]
 
 SYNCS = ("fdatasync", "fsync")
 NEVER = "fsync", 9999
-# SQLite writes a frame's header and its page in two calls. Only a WAL that is written again is written in whole
-# frames.
+# SQLite writes a frame in two calls. Only a WAL that is written again is written in whole frames.
 FRAME = 24 + PAGE
 # A damaged file that was moved aside, without the timestamp in its name.
 ASIDE = "queue.corrupt"

@@ -294,8 +294,7 @@ def check(trial: Trial) -> None:
             sandboxes.put(sandbox)
             chosen = sample(trial, found, 11)
             results = list(pool.map(lambda point: attempt(scene, point), chosen))
-            # Calls are counted while nothing else runs. Under load one commit may do what two did, so failed kills
-            # are tried once more alone.
+            # Under load one commit may do what two did, so failed kills are tried once more alone.
             results = [was_killed or attempt(scene, point) for point, was_killed in zip(chosen, results)]
             alive = [f"{call} {number} of {name}" for (name, call, number), dead in zip(chosen, results) if not dead]
             told = f"{len(found)} calls, killed at {sum(results)} of {len(chosen)} that were chosen"

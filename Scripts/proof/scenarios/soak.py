@@ -27,8 +27,7 @@ FAULTS: list[dict[str, Any]] = [
 KEYS = json.dumps(
     {"access_key_id": KEY["ALIBABA_CLOUD_ACCESS_KEY_ID"], "access_key_secret": KEY["ALIBABA_CLOUD_ACCESS_KEY_SECRET"]}
 ).encode()
-# Seconds without faults. The pace that a quota causes ends a minute after the last
-# refusal.
+# Seconds without faults. The pace of a quota ends a minute after the last refusal.
 DELIVERED_WITHIN, DELIVERED_AFTER_QUOTA_WITHIN = 30, 75
 # KiB of memory or disk.
 SHORT = 128 << 10

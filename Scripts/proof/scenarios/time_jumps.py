@@ -18,8 +18,7 @@ from proof.trial import Case, Trial
 BUSY, WANTS = 0.1, 0.9
 # Seconds of a second measurement that confirms the first: that may have seen the end of earlier work.
 LONG_LOOK = 2
-# Seconds until the delivery after a correction: the next attempt after a pause may be a minute away, but mostly
-# takes seconds.
+# Seconds until the delivery after a correction: the next attempt may be a minute away.
 CORRECTED = 75
 
 
@@ -34,8 +33,7 @@ class ClockScene(Case):
         self.mark = len(trial.programs.started)
         if at is not None:
             self.clock.set(at)
-        # `env` creates what libfaketime shares, so that the environment of the program itself stays where Swift
-        # looks for its arguments.
+        # `env` creates what libfaketime shares, so Swift still finds its arguments before the environment.
         self.faked: dict[str, Any] = {"environment": self.clock.environment, "before": ["env"]}
         # The clock's time at each log, and the log's own time.
         self.sent: dict[str, float] = {}
@@ -200,8 +198,7 @@ def born_in_1970(scene: ClockScene) -> None:
         busiest = max(busiest, scene.check_idle("1970", 1.2 + scene.trial.random.random()))
         before = scene.refused_for_time() - known
         scene.expect(before <= 12, f"{before} requests in two seconds with a time that SLS refuses")
-        # Correcting the clock may trigger an attempt at once. SLS would then answer before every thread of the gateway
-        # has noticed the step.
+        # A correction may trigger an attempt before every thread of the gateway has noticed the step.
         scene.gateway.ask("/admin/destinations/app/pause", "POST")
         scene.clock.shift(0)
         scene.gateway.ask("/admin/destinations/app/resume", "POST")

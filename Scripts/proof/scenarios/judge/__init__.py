@@ -234,8 +234,7 @@ EARLY, TAKEN = "answers of SLS before the last start", "of them surely committed
 # Answers that the gateway surely knew: the least number for each kill, and the share that is wanted. With fewer, the
 # check for needless retransmissions proves little.
 LEAST_TAKEN, WANTED_TAKEN = 3, 0.2
-# Sessions that are added while something has not happened often enough: what happens in a short one depends on the
-# draw and on the machine.
+# Sessions that are added while something has not happened often enough, which depends on the draw.
 MORE_SESSIONS = 2
 
 

@@ -24,8 +24,7 @@ FIRST = {
     "access_key_secret": KEY["ALIBABA_CLOUD_ACCESS_KEY_SECRET"],
 }
 PATH = "/admin/credentials/default"
-# Seconds. A verification asks one endpoint after the other, each for a full request timeout, on a machine that may
-# be busy.
+# Seconds: a verification asks one endpoint after the other, each for a full request timeout.
 PATIENCE = 20
 # SLS refuses the key; no endpoint answered.
 UNPROVED = (422, 502)

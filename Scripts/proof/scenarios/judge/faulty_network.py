@@ -11,8 +11,7 @@ from random import Random
 
 from proof.clients.device import message
 
-# Failures. `hang` holds both directions, so that requests may arrive after their sender gave up; `deaf` holds
-# answers only.
+# `hang` holds both directions, so that requests may arrive after their sender gave up; `deaf` holds answers only.
 MODES = ["refuse", "reset", "hang", "deaf", "cut answers", "cut requests", "slow"]
 PIECE = 65536
 
