@@ -73,8 +73,8 @@ class Browser:
     def text(self) -> str:
         return str(self.driver.execute_script("return document.body.innerText"))
 
-    def sees(self, text: str, seconds: float = 20) -> None:
-        if text:
+    def sees(self, *texts: str, seconds: float = 20) -> None:
+        for text in texts:
             self.wait(lambda: text in self.text(), f"the page never shows {text!r}", seconds)
 
     def press(self, text: str, tag: str = "button", confirms: bool = False, then: str = "") -> None:

@@ -102,7 +102,7 @@ def silent(browser: Browser) -> None:
     """A gateway hangs and another one is gone: what they have is said to be missing."""
     for screen, heading in (("dead-letters", "Dead letters"), ("queue", "Queue")):
         browser.show(screen, heading)
-        browser.sees("no answer from gw-2, gw-3.", 10)
+        browser.sees("no answer from gw-2, gw-3.", seconds=10)
 
 
 def lost(check: Check, browser: Browser, pictures: pathlib.Path) -> None:

@@ -89,8 +89,7 @@ def two_operators(browser: Browser, gateway: Gateway) -> None:
     # The page reads the other's change, but this one was meant for the settings before.
     browser.sees("decided at run time")
     for said in ("It was changed meanwhile", "the settings are in force"):
-        browser.press("Change", confirms=True)
-        browser.sees(said)
+        browser.press("Change", confirms=True, then=said)
         if browser.named("button", "Reload"):
             assert browser.one("#patch").get_property("value") == patch, "what was typed is lost"
             browser.press("Reload", then="This is the present state")
@@ -153,8 +152,7 @@ def capture(browser: Browser, gateway: Gateway) -> None:
     assert post(gateway, "/logs/app.home?token=canary", [{"message": "captured", "password": "canary"}]) == 200
     browser.sees("/logs/app.home")
     browser.show(f"capture/{name}/1", f"Capture {name}, request 1", then="captured")
-    browser.sees("[redacted")
-    browser.sees("✓ stored")
+    browser.sees("[redacted", "✓ stored")
     assert "canary" not in browser.text(), "a secret is shown"
     browser.check_access("capture record")
     browser.press("Replay, dry")
@@ -183,18 +181,15 @@ def routes(browser: Browser, gateway: Gateway) -> None:
 def tail(browser: Browser, gateway: Gateway) -> None:
     browser.show("tail", "Live tail", then="follows")
     assert post(gateway, "/logs/app.home", [HOSTILE]) == 200
-    browser.sees("onerror=")
-    browser.sees("⟦RLO⟧")
-    browser.sees("⟦ESC⟧")
-    browser.sees("show all 200,000 characters")
+    browser.sees("onerror=", "⟦RLO⟧")
+    browser.sees("⟦ESC⟧", "show all 200,000 characters")
     browser.press("Pause")
     assert post(gateway, "/logs/app.home", [{"message": "while paused"}]) == 200
     browser.sees("1 wait")
     assert "while paused" not in browser.text()
     browser.press("Go on", then="while paused")
     assert post(gateway, "/logs/app.home", [{"message": "M" * 600_000, "after": "still shown"}]) == 200
-    browser.sees("still shown")
-    browser.sees("cut: the log has")
+    browser.sees("still shown", "cut: the log has")
     flood = [{"message": "flood", "number": str(number)} for number in range(2000)]
     assert post(gateway, "/logs/app.home", flood) == 200
     browser.wait(lambda: re.search(r"showing \d+ of [\d,]{5} a second", browser.text()), "no word of what is left out")

@@ -1,4 +1,4 @@
-"""A log, or an operator's change, is synced before its 200 leaves."""
+"""A gateway that is killed in place of any write, sync, rename or unlink loses no log, and syncs each before its 200."""
 
 import concurrent.futures
 import json
