@@ -78,6 +78,14 @@ class Device:
         self.socket.close()
 
 
+def post_once(
+    port: int, path: str, body: bytes, *fields: str, seconds: float = 30, address: str = "127.0.0.1"
+) -> tuple[int, bytes]:
+    """As `Device.post`, on a connection of its own."""
+    with contextlib.closing(Device(port, seconds, address)) as device:
+        return device.post(path, body, *fields)
+
+
 def request(path: str, body: bytes | None, *fields: str, host: str = "gateway", method: str = "POST") -> bytes:
     length = [] if body is None else [f"Content-Length: {len(body)}"]
     head = [f"{method} {path} HTTP/1.1", f"Host: {host}", *length, *fields, "", ""]

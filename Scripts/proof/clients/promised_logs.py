@@ -130,7 +130,7 @@ class Life(Case):
         self.start()
         ledger = self.gateway.drain(30)
         arrived = self.promises.arrived(self.sandbox)
-        missing = self.promises.answered - arrived.names
+        missing = arrived.missing
         self.expect(not missing, f"{len(missing)} of {len(self.promises.answered)} answered logs are lost")
         self.expect(ledger["closed"] and not ledger["ledger"]["queued"], f"the ledger: {ledger}")
         self.expect(not arrived.altered, f"altered: {arrived.altered[:1]}")
@@ -151,11 +151,8 @@ class ArchivingLife(Life):
     def expect_all_at_sls(self) -> None:
         """Waits until SLS has all answered logs, while the file takes none."""
         kept = {name for name in self.promises.answered if not is_dropped(name)}
-        wait_until(
-            lambda: kept <= self.promises.arrived(self.sandbox).names,
-            what=f"{self.name}: SLS does not get all logs while the file cannot be written",
-            pause=0.1,
-        )
+        late = f"{self.name}: SLS does not get all logs while the file cannot be written"
+        wait_until(lambda: kept <= self.promises.arrived(self.sandbox).names, what=late, pause=0.1)
 
     def check_both(self) -> None:
         """Kills and restarts the gateway. Both destinations must have everything that it promised."""

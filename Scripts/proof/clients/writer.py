@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from harness.gateway import Gateway, Log, Sandbox
-from proof.clients.device import Device, body, log
+from proof.clients.device import body, log, post_once
 from proof.disk.syscalls import SYNC_US
 from proof.trial import Trial
 
@@ -30,12 +30,8 @@ class Writer:
     def post(self, gateway: Gateway, count: int = 3, logstore: str | None = None, size: int = 60) -> int:
         logs = [log(f"{self.prefix}-{len(self.posted) + n}", self.random, size) for n in range(count)]
         self.posted |= {each["name"]: each for each in logs}
-        connection = Device(gateway.devices)
-        try:
-            tag = logstore or self.random.choice(LOGSTORES)
-            status, answer = connection.post(f"/logs/{tag}", body(logs), "Content-Type: application/json")
-        finally:
-            connection.close()
+        path = f"/logs/{logstore or self.random.choice(LOGSTORES)}"
+        status, answer = post_once(gateway.devices, path, body(logs), "Content-Type: application/json", seconds=10)
         if status == 200:
             names = {each["name"] for each in logs}
             self.answered |= names

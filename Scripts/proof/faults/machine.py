@@ -5,8 +5,10 @@ import glob
 import pathlib
 import subprocess
 import time
+from collections.abc import Iterable
 from typing import Self
 
+from harness.program import Killable, Program
 from proof.trial import Unavailable
 
 PLACES = ["/usr/lib/*/faketime/libfaketimeMT.so.1", "/usr/lib/faketime/libfaketimeMT.so.1"]
@@ -47,6 +49,13 @@ class FakedClock:
     @property
     def now(self) -> float:
         return time.time() + self.offset
+
+
+def end_faked(programs: Iterable[Killable]) -> None:
+    for program in programs:
+        program.kill()
+        if isinstance(program, Program):
+            forget(program.process.pid)
 
 
 def forget(pid: int) -> None:

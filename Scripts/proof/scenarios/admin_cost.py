@@ -13,7 +13,7 @@ from harness.encodings import field, varint
 from harness.gateway import TOKEN, Gateway
 from harness.measures import memory, slowness, thread_seconds
 from proof.clients import device
-from proof.clients.device import Device, exchange
+from proof.clients.device import Device, exchange, post_once
 from proof.trial import Trial
 
 DOCUMENT = pathlib.Path(__file__).parents[3] / "docs" / "openapi.json"
@@ -206,11 +206,10 @@ class AdminMeter:
         """Makes a dead letter of 9 MiB of control characters, which JSON writes with six bytes each. Returns its number."""
         pairs = b"".join(field(2, field(1, f"k{number}") + field(2, b"\1" * ((1 << 20) - 10))) for number in range(9))
         body = field(1, b"\x08" + varint(int(time.time())) + pairs)
-        device = Device(self.gateway.devices, seconds=60)
         fields = ("Content-Type: application/x-protobuf", "x-log-apiversion: 0.6.0", f"x-log-bodyrawsize: {len(body)}")
-        status, said = device.post("/logstores/lostraw/shards/lb", body, *fields)
+        path = "/logstores/lostraw/shards/lb"
+        status, said = post_once(self.gateway.devices, path, body, *fields, seconds=60)
         self.trial.expect(status == 200, f"raw control characters: {status} {said[:200]!r}")
-        device.close()
         letters = json.loads(self.gateway.ask("/admin/dead-letters?limit=1000&logstore=lostraw"))["dead_letters"]
         self.trial.expect(len(letters) == 1, f"raw control characters: {len(letters)} dead letters")
         return int(letters[0]["id"])
@@ -262,23 +261,18 @@ class AdminMeter:
 def check(trial: Trial) -> None:
     meter = AdminMeter(trial)
     trial.say(f"this machine is {slowness():.1f} times as slow as usual now")
-    cases: list[tuple[str, Request]] = [
-        *KNOWN.items(),
-        *((str(each), each) for each in (Request("GET", path) for path in reading())),
-    ]
+
+    def tell(what: str, found: list[tuple[Cost, str]], bar: float = BAR) -> None:
+        cost, name = max(found, key=lambda each: each[0].rank(bar))
+        trial.say(f"{len(found)} requests {what}: {cost} at most ({name})")
+
+    cases = KNOWN | {path: Request("GET", path) for path in reading()}
     for role, token in (("a reader", READER), ("the full role", TOKEN)):
-        found = [(meter.cost(request, token), name) for name, request in cases]
-        top = max(found, key=lambda each: each[0].rank())
-        trial.say(f"{len(cases)} requests of {role}: {top[0]} at most ({top[1]})")
-        largest = max(found, key=lambda each: each[0].growth)
-        trial.say(f"the largest growth: {largest[0]} ({largest[1]})")
-    ten = [(meter.cost(request, count=10), name) for name, request in KNOWN.items()]
-    top = max(ten, key=lambda each: each[0].rank(BAR_OF_TEN))
-    trial.say(f"ten at once of {len(ten)} requests: {top[0]} at most ({top[1]})")
+        tell(f"of {role}", [(meter.cost(request, token), name) for name, request in cases.items()])
+    tell("ten at once", [(meter.cost(request, count=10), name) for name, request in KNOWN.items()], BAR_OF_TEN)
     tried, until = [], time.monotonic() + SEARCH[trial.is_long]
     while time.monotonic() < until:
         request = any_request(trial.random)
         tried.append((meter.cost(request), str(request)))
-    top = max(tried, key=lambda each: each[0].rank())
-    trial.say(f"searched {len(tried)} requests: {top[0]} at most ({top[1]})")
+    tell("searched", tried)
     trial.expect(meter.gateway.process.poll() is None, "the gateway ended")

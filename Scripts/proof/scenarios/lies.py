@@ -10,7 +10,7 @@ from harness.gateway import Gateway, Log
 from harness.measures import busy, contention, cpu_seconds, memory, slowness
 from harness.waiting import Worker
 from proof import fan_out
-from proof.clients.device import Device, body, is_whole, log
+from proof.clients.device import body, is_whole, log, post_once
 from proof.clients.neighbour import ControlGateway, Neighbour
 from proof.faults.servers import ANSWERS, ONLY_FOR_SLS, LogServer, LyingServer
 from proof.trial import Trial
@@ -76,12 +76,10 @@ def post_to_all(trial: Trial, gateway: Gateway, servers: list[LyingServer], numb
         with server.lock:
             server.left = TIMES
     for index, name in enumerate(ANSWERS):
-        device = Device(gateway.devices)
         logs = [log(f"{name}/{number}/{count}", trial.random) for count in range(5)]
-        status, answer = device.post(f"/logs/{project(index)}", body(logs))
+        status, answer = post_once(gateway.devices, f"/logs/{project(index)}", body(logs))
         trial.expect(status == 200, f"{name}: answer {status} {answer[:200]!r}")
         sent |= {each["name"]: name for each in logs}
-        device.close()
     gateway.drain(120 if trial.is_long else 90)
     return sent
 

@@ -160,9 +160,7 @@ def descriptors_and_memory(gateway: Gateway) -> tuple[int, int]:
 
 def wait_for_descriptors(life: Life, before: int) -> None:
     is_closed = lambda: descriptors_and_memory(life.gateway)[0] <= before + SLACK
-    wait_until(
-        is_closed, what=f"{life.name}: descriptors are not closed: {before}, {descriptors_and_memory(life.gateway)}"
-    )
+    wait_until(is_closed, what=f"{life.name}: descriptors are not closed, {before} before")
 
 
 def descriptors(most: int) -> Callable[[], object]:
@@ -178,10 +176,8 @@ def crowd(trial: Trial, sandbox: Sandbox) -> None:
     except subprocess.SubprocessError:
         # With fewer connections the promise is not proven.
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-        trial.skip(
-            f"a crowd of {at_most}",
-            f"a process may have {hard} descriptors here, see ulimit -Hn; {hard - 1024} are tried",
-        )
+        why = f"a process may have {hard} descriptors here, see ulimit -Hn; {hard - 1024} are tried"
+        trial.skip(f"a crowd of {at_most}", why)
         at_most, life = hard - 1024, Life(trial, sandbox, "crowd", settings, preexec=descriptors(hard))
     crowded(life, at_most + more, at_most)
 
@@ -217,16 +213,17 @@ def crowded(life: Life, count: int, at_most: int) -> None:
     life.check_after_kill()
 
 
-def ordinary_device(life: Life, times: list[float], count: int) -> None:
+def ordinary_device(life: Life, count: int) -> list[float]:
+    times = []
     for _ in range(count):
         start = time.monotonic()
         life.expect(life.post() == 200, "an ordinary device is not served")
         times.append(time.monotonic() - start)
-    times.sort()
+    return times
 
 
 def quantile(times: list[float], share: float) -> float:
-    return times[int(len(times) * share)]
+    return sorted(times)[int(len(times) * share)]
 
 
 def slow_crowd(trial: Trial, sandbox: Sandbox) -> None:
@@ -234,9 +231,8 @@ def slow_crowd(trial: Trial, sandbox: Sandbox) -> None:
     count, settings = (10_000, "") if trial.is_long else (300, "limits: { head_timeout: 2s }")
     limit = 2 if settings else 10
     life = Life(trial, sandbox, "slow crowd", settings)
-    alone: list[float] = []
+    alone = ordinary_device(life, 40)
     times: list[float] = []
-    ordinary_device(life, alone, 40)
     life.gateway.require_drained()
     before, _ = descriptors_and_memory(life.gateway)
     herd = ConnectionHerd(life.gateway.devices, count)
@@ -249,7 +245,7 @@ def slow_crowd(trial: Trial, sandbox: Sandbox) -> None:
         told: Counter[str] = Counter()
         while told.total() < kept and time.monotonic() < began + limit + 20:
             herd.send(b"x")
-            ordinary_device(life, times, 20)
+            times += ordinary_device(life, 20)
             told.update(herd.drop_ended())
         took = time.monotonic() - began
     finally:

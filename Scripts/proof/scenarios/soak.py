@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Any
 
 from harness.program import KEY
-from proof.clients.device import ConnectionLost, Device
+from proof.clients.device import ConnectionLost, post_once
 from proof.clients.promised_logs import ArchivingLife
 from proof.trial import Trial
 
@@ -73,13 +73,12 @@ class SoakedLife(ArchivingLife):
         connection.close()
 
     def do_malformed(self) -> None:
-        device = Device(self.gateway.devices)
+        content = self.trial.random.choice((b"{", b"\xff", b'{"a":1]'))
         try:
-            status, _ = device.post("/logs/app", self.trial.random.choice((b"{", b"\xff", b'{"a":1]')))
+            status, _ = post_once(self.gateway.devices, "/logs/app", content)
             self.expect(status == 400, f"a malformed batch is answered with {status}")
         except ConnectionLost:
             self.wrong("a malformed batch is not answered")
-        device.close()
 
     def do_look(self) -> None:
         self.gateway.ask(self.trial.random.choice(("/metrics", "/admin/status", "/admin/ledger", "/admin/queue")))

@@ -7,9 +7,8 @@ from typing import Any
 
 from harness.gateway import Log, ask
 from harness.measures import busy, slowness
-from harness.program import Program
 from proof.clients.device import Device, body, is_whole, log
-from proof.faults.machine import FakedClock, forget
+from proof.faults.machine import FakedClock, end_faked, forget
 from proof.trial import Case, Trial
 
 # The shares of one processor that a thread may use and may want while the gateway only retries now and then. A
@@ -114,10 +113,7 @@ class ClockScene(Case):
 
     def end(self) -> None:
         """Ends the programs, which frees ports and memory for the next scene."""
-        for program in self.trial.programs.started[self.mark :]:
-            program.kill()
-            if isinstance(program, Program):
-                forget(program.process.pid)
+        end_faked(self.trial.programs.started[self.mark :])
 
 
 HOUR, DAY = 3600, 86400

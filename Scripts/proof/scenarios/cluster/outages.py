@@ -7,9 +7,9 @@ import signal
 import time
 from collections.abc import Sequence
 
-from harness.program import Host, Program
+from harness.program import Host
 from harness.queues import PROGRAMS, Brokers, Database
-from proof.faults.machine import FakedClock, SmallDisk, fill, forget
+from proof.faults.machine import FakedClock, SmallDisk, end_faked, fill
 from proof.scenarios.cluster.session import ADOPTED_WITHIN, GATEWAYS, Session
 from proof.trial import Trial
 
@@ -190,10 +190,7 @@ def check_clocks(trial: Trial) -> None:
             session.jump([trial.random.choice([-HOUR, 0, HOUR]) for _ in clocks])
         session.end()
     finally:
-        for program in trial.programs.started:
-            program.kill()
-            if isinstance(program, Program):
-                forget(program.process.pid)
+        end_faked(trial.programs.started)
 
 
 class JumpingCluster(KilledCluster):
