@@ -164,7 +164,10 @@ class SecondVerdict:
     def __init__(self, verdict: Verdict, project: str, name: str) -> None:
         session = verdict.session
         self.verdict, self.name = verdict, name
-        self.logs = list(session.second.logs(name))
+        # The idempotency key, the log as it is shown in a complaint, and the log.
+        self.logs: list[tuple[str | None, str, Log | None]] = [(None, *line) for line in session.archive.lines()]
+        if name == "server":
+            self.logs = [(key, str(log), log) for key, log in session.server.logs()]
         routed = (each for each in verdict.streams.values() if each.is_routed and each.project == project)
         self.streams = {stream.name: stream for stream in routed}
         self.keys: dict[str, list[str | None]] = collections.defaultdict(list)
@@ -316,7 +319,7 @@ def count(session: Session, verdict: Verdict) -> collections.Counter[str]:
             "logs that arrived twice, where that was allowed": len(verdict.repeated),
             "logs at a second destination": sum(len(second.keys) for second in verdict.seconds),
             "that arrived there twice": sum(second.repeated for second in verdict.seconds),
-            "requests that the log server answered badly": session.second.server.disturbed,
+            "requests that the log server answered badly": session.server.disturbed,
             "pauses": disruptions.pauses,
             "broken connections": sum(network.broken for network in disruptions.networks),
             "pushed keys": disruptions.keys.pushed,

@@ -136,8 +136,8 @@ def draw(random: Random, kills: int, is_long: bool) -> list[Round]:
     return drawn
 
 
-def destinations(random: Random, ports: list[int]) -> tuple[dict[str, object], str]:
-    """YAML for two destinations that differ in `exactly_once` only. They have one endpoint, or both."""
+def destinations(random: Random, ports: list[int], server: int) -> tuple[dict[str, object], str]:
+    """YAML for two destinations that differ in `exactly_once` only, with one endpoint or both, and for a log server."""
     settings = {
         "concurrency": random.choice([1, 1, 2, 8]),
         "compress": random.choice(["lz4", "lz4", "zstd", "deflate", "none"]),
@@ -149,7 +149,13 @@ def destinations(random: Random, ports: list[int]) -> tuple[dict[str, object], s
     endpoints = ", ".join(f'"http://localhost:{port}"' for port in ports[: random.randint(1, 2)])
     settings["endpoint"] = f"[{endpoints}]"
     both = ", ".join(f"{key}: {value}" for key, value in settings.items())
-    both += ', logstore: "*", region: sandbox, connect_timeout: 1s, send_timeout: 1500ms'
+    timeouts = "connect_timeout: 1s, send_timeout: 1500ms"
+    both += f', logstore: "*", region: sandbox, {timeouts}'
     lanes = f"exactly_once: true, lanes: {random.randint(1, 12)}"
+    form = (
+        f"body: {random.choice(['json_array', 'ndjson'])}, compress: {random.choice(['gzip', 'none'])}, success: [200]"
+    )
+    pace = "concurrency: 1, packet: { age: 50ms, logs: 60 }, retry: { first: 50ms, most: 1s }"
     lines = f"  least: {{ project: least, {both} }}\n  once: {{ project: once, {both}, {lanes} }}\n"
+    lines += f"  server: {{ kind: http, url: http://127.0.0.1:{server}/in, {form}, {pace}, {timeouts} }}\n"
     return settings, lines

@@ -1,14 +1,13 @@
 """One session of the judge: devices send while the rounds of a plan disturb the gateway, then all faults end."""
 
 import json
-import pathlib
 import shutil
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from random import Random
 from typing import Any
 
-from harness.gateway import Gateway, Log
+from harness.gateway import Gateway
 from harness.measures import delay, slowness
 from proof import fan_out
 from proof.fan_out import SEEN, FanOut
@@ -28,28 +27,6 @@ routes: [{", ".join(f'{{ match: "{project}-*.**", to: [{project}, {other}] }}' f
 def counted(book: dict[str, Any], names: Iterable[str], count: str) -> int:
     """The sum of one of the ledger's counts. A destination appears in the ledger with its first log."""
     return sum(book["destinations"].get(name, {}).get(count, 0) for name in names)
-
-
-class SecondDestinations:
-    def __init__(self, trial: Trial, directory: pathlib.Path, random: Random) -> None:
-        directory.mkdir()
-        self.archive = FanOut(directory, ", keep: 10000, compress: gzip")
-        self.server = trial.remember(LogServer(random))
-        self.destinations = (
-            f"{self.archive.destination}\n  server: {{ kind: http, url: http://127.0.0.1:{self.server.port}/in, "
-            f"body: {random.choice(['json_array', 'ndjson'])}, compress: {random.choice(['gzip', 'none'])}, "
-            "success: [200], concurrency: 1, packet: { age: 50ms, logs: 60 }, connect_timeout: 1s, "
-            "send_timeout: 1500ms, retry: { first: 50ms, most: 1s } }\n"
-        )
-
-    def logs(self, name: str) -> Iterator[tuple[str | None, str, Log | None]]:
-        """The idempotency key, the log as it is shown in a complaint, and the log."""
-        if name == "archive":
-            for shown, log in self.archive.lines():
-                yield None, shown, log
-        else:
-            for key, log in self.server.logs():
-                yield key, str(log), log
 
 
 DEVICES = 16
@@ -73,18 +50,18 @@ class Session:
     data directory is empty."""
 
     def __init__(self, trial: Trial, number: int, kills: int, settings: str = "", moves: bool = False) -> None:
-        # Draws that depend on timing have a generator of their own, so that they do not change the next plan.
         self.trial, self.random = trial, Random(trial.random.getrandbits(64))
         self.data = trial.work / f"data-{number}"
         self.more_settings, self.moves = settings, moves
         self.sandbox = trial.sandbox()
-        self.second = SecondDestinations(trial, trial.work / f"archive-{number}", Random(self.random.getrandbits(64)))
-        self.disruptions = Disruptions(
-            trial, self.sandbox, self.second.server, lambda: Random(self.random.getrandbits(64))
-        )
+        directory = trial.work / f"archive-{number}"
+        directory.mkdir()
+        self.archive = FanOut(directory, ", keep: 10000, compress: gzip")
+        self.server = trial.remember(LogServer(self.own_random()))
+        self.disruptions = Disruptions(trial, self.sandbox, self.server, self.own_random)
         ports = [network.port for network in self.disruptions.networks]
-        self.settings, self.destinations = plan.destinations(self.random, ports)
-        self.destinations += self.second.destinations
+        self.settings, self.destinations = plan.destinations(self.random, ports, self.server.port)
+        self.destinations += self.archive.destination
         self.rounds = plan.rounds(self.random, kills, trial.is_long)
         self.base, self.address = int(time.time()) - 60, GatewayAddress()
         self.senders = [
@@ -95,6 +72,10 @@ class Session:
         self.kills = 0
         self.ledger = {"accepted": 0, "delivered": 0}
         self.book: dict[str, Any] = {}
+
+    def own_random(self) -> Random:
+        """For draws that depend on timing, so that they do not change the next plan."""
+        return Random(self.random.getrandbits(64))
 
     @property
     def stored(self) -> int:
