@@ -68,9 +68,6 @@ class ControlGateway:
         self.gateway = trial.gateway(self.sandbox, data=trial.work / "aside")
         self.neighbour = Neighbour(self.gateway.devices, trial.seed)
 
-    def end(self) -> None:
-        self.neighbour.end()
-
     def delays(self) -> list[float]:
         self.gateway.require_drained()
         return delays(self.neighbour, {each["name"]: each["__received__"] for each in self.sandbox.logs()})

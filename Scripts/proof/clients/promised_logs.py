@@ -113,6 +113,14 @@ class Life(Case):
         self.gateway = self.trial.gateway(self.sandbox, data=self.data, settings=self.settings, **self.options)
         self.device = Device(self.gateway.devices, seconds=30)
 
+    def restart(self) -> None:
+        self.gateway.kill()
+        self.start()
+
+    def expect_posts(self, count: int, status: int, when: str, *size: int) -> None:
+        answers = [self.post(*size) for _ in range(count)]
+        self.expect(answers == [status] * count, f"{when} batches are answered with {answers}")
+
     def post(self, count: int = 4, size: int = 300) -> int | None:
         status = self.promises.post(self.device, self.promises.logs(count, size))
         if status is None:
@@ -126,8 +134,7 @@ class Life(Case):
 
     def check_after_kill(self, keeps_running: bool = False) -> None:
         """Kills and restarts the gateway. It must deliver everything it promised, and its ledger must add up."""
-        self.gateway.kill()
-        self.start()
+        self.restart()
         ledger = self.gateway.drain(30)
         arrived = self.promises.arrived(self.sandbox)
         missing = arrived.missing
@@ -156,8 +163,7 @@ class ArchivingLife(Life):
 
     def check_both(self) -> None:
         """Kills and restarts the gateway. Both destinations must have everything that it promised."""
-        self.gateway.kill()
-        self.start()
+        self.restart()
         ledger = self.gateway.drain(30)
         self.expect(not ledger["ledger"]["queued"], f"logs still wait: {ledger}")
         self.expect(not ledger["ledger"]["discarded"], f"logs were discarded: {ledger}")

@@ -135,14 +135,6 @@ unrouted: dead_letter
 """
 
 
-class Answer(typing.NamedTuple):
-    """The status is 0 where the gateway did not answer in time. `turns` is how often the listener's thread had to work
-    on it: once, but for an answer in pieces."""
-
-    status: int
-    turns: float
-
-
 class Cost(typing.NamedTuple):
     """Growth in MiB, and processor milliseconds of the listener's thread in one turn: at the usual speed of a machine,
     and as measured."""
@@ -217,7 +209,8 @@ class AdminMeter:
     def thread_seconds(self) -> float:
         return sum(thread_seconds(self.gateway.process.pid, "admin-0").values())
 
-    def exchange(self, sent: bytes) -> Answer:
+    def exchange(self, sent: bytes) -> tuple[int, float]:
+        """The status, 0 where the gateway did not answer in time, and how often the listener's thread had to work on it."""
         beginning, count = b"", 0
         with contextlib.suppress(OSError):
             for piece in exchange(self.gateway.admin, sent, seconds=30):
@@ -227,7 +220,7 @@ class AdminMeter:
                     break
         head = beginning.partition(b"\r\n\r\n")[0].lower()
         turns = max(1.0, count / PIECES) if b"transfer-encoding: chunked" in head else 1.0
-        return Answer(int(head.split(b" ", 2)[1]) if head.count(b" ") > 1 else 0, turns)
+        return int(head.split(b" ", 2)[1]) if head.count(b" ") > 1 else 0, turns
 
     def measure(self, request: Request, token: str, count: int) -> tuple[Cost, set[int]]:
         path = request.path
@@ -239,9 +232,9 @@ class AdminMeter:
         slow, resident, before = slowness(), memory(process, "VmRSS"), self.thread_seconds()
         with concurrent.futures.ThreadPoolExecutor(count) as clients:
             answers = list(clients.map(self.exchange, [sent] * count))
-        taken = (self.thread_seconds() - before) * 1000 / sum(answer.turns for answer in answers)
+        taken = (self.thread_seconds() - before) * 1000 / sum(turns for _, turns in answers)
         slow = max(slow, slowness())
-        return Cost(memory(process) - resident, taken / slow, taken), {answer.status for answer in answers}
+        return Cost(memory(process) - resident, taken / slow, taken), {status for status, _ in answers}
 
     def cost(self, request: Request, token: str = READER, count: int = 1) -> Cost:
         """The least of several tries if the first seems too high."""

@@ -3,9 +3,10 @@
 import os
 import pathlib
 import shutil
-import struct
 import subprocess
+import sys
 import time
+from collections.abc import Callable
 
 from proof.clients.device import Device, request
 from proof.trial import Trial, Unavailable
@@ -14,26 +15,16 @@ SOURCE = pathlib.Path(__file__).with_suffix(".c")
 COMPILERS = ("cc", "clang", "gcc")
 
 
-class AllocationCount:
-    """`environment` is for the program to count. Its count starts with the program and never goes down."""
-
-    def __init__(self, work: pathlib.Path) -> None:
-        compiler = next((found for name in COMPILERS if (found := shutil.which(name))), None)
-        if compiler is None:
-            raise Unavailable(f"none of {', '.join(COMPILERS)} is installed")
-        self.library, self.file = work / "allocations.so", work / "allocations"
-        words = [compiler, "-O2", "-shared", "-fPIC", "-o", str(self.library), str(SOURCE)]
-        subprocess.run(words, check=True, capture_output=True)
-        self.file.write_bytes(bytes(8))
-
-    @property
-    def environment(self) -> dict[str, str]:
-        return {"LD_PRELOAD": str(self.library), "SLUICE_ALLOCATIONS": str(self.file)}
-
-    @property
-    def now(self) -> int:
-        (count,) = struct.unpack("=Q", self.file.read_bytes())
-        return int(count)
+def counting(work: pathlib.Path) -> tuple[dict[str, str], Callable[[], int]]:
+    """An environment in which a program counts its allocations, and the count, which never goes down."""
+    if (compiler := next(filter(None, map(shutil.which, COMPILERS)), None)) is None:
+        raise Unavailable(f"none of {', '.join(COMPILERS)} is installed")
+    library, file = work / "allocations.so", work / "allocations"
+    words = [compiler, "-O2", "-shared", "-fPIC", "-o", str(library), str(SOURCE)]
+    subprocess.run(words, check=True, capture_output=True)
+    file.write_bytes(bytes(8))
+    environment = {"LD_PRELOAD": str(library), "SLUICE_ALLOCATIONS": str(file)}
+    return environment, lambda: int.from_bytes(file.read_bytes(), sys.byteorder)
 
 
 CONNECTIONS, WARM_UP, ROUNDS = 16, 50, {False: 100, True: 1000}
@@ -56,24 +47,24 @@ def round_of(devices: list[Device], sent: bytes, trial: Trial) -> None:
 
 
 def check(trial: Trial) -> None:
-    count = AllocationCount(trial.work)
-    gateway = trial.gateway(trial.nowhere(), environment=count.environment)
+    environment, count = counting(trial.work)
+    gateway = trial.gateway(trial.nowhere(), environment=environment)
     devices = [Device(gateway.devices) for _ in range(CONNECTIONS)]
-    began = count.now
+    began = count()
     time.sleep(1)
     # What the gateway does by itself: housekeeping, figures, attempts to deliver.
-    idle = count.now - began
+    idle = count() - began
     found: dict[str, float] = {}
     for name, body in BODIES.items():
         sent = request("/logs/app", body, "Content-Type: application/json")
         for _ in range(WARM_UP):
             round_of(devices, sent, trial)
-        began, start = count.now, time.monotonic()
+        began, start = count(), time.monotonic()
         rounds = ROUNDS[trial.is_long]
         for _ in range(rounds):
             round_of(devices, sent, trial)
         own = idle * (time.monotonic() - start)
-        found[name] = (count.now - began - own) / (rounds * CONNECTIONS)
+        found[name] = (count() - began - own) / (rounds * CONNECTIONS)
         trial.say(f"{name}: {found[name]:.1f} allocations for each request")
     one, hundred = found.values()
     build = "debug" if "debug" in pathlib.Path(os.environ["SLUICE"]).parts else "release"

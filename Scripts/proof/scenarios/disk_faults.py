@@ -80,11 +80,10 @@ def failing_file(trial: Trial, sandbox: Sandbox, calls: str, how: str) -> None:
     life.post()
     life.gateway.drain()
     with SyscallFault(life.gateway, calls, how, life.fan_out.path) as fault:
-        answers = [life.post() for _ in range(10)]
+        life.expect_posts(10, 200, "during the fault")
         life.expect_all_at_sls()
         wait_until(fault.hits, what=f"{life.name}: the fault hit no call")
         queued = life.gateway.ledger()["destinations"]["archive"]["queued"]
-    life.expect(answers == [200] * 10, f"batches are answered with {answers}")
     life.expect(queued, "the file's logs left the queue though they are not safe")
     life.gateway.require_drained()
     trial.say(f"{life.name}: {fault.hits()} calls hit, {queued} logs waited for the file, none for SLS")
@@ -116,11 +115,9 @@ def full_file(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
     life.post()
     life.gateway.drain()
     fill(disk.directory / "others")
-    answers = [life.post(8, 3_000) for _ in range(10)]
-    life.expect(answers == [200] * 10, f"batches are answered with {answers}")
+    life.expect_posts(10, 200, "without room", 8, 3_000)
     life.expect_all_at_sls()
-    life.gateway.kill()
-    life.start()
+    life.restart()
     left = life.gateway.drain(1)["destinations"]["archive"]["queued"]
     life.expect(left, "the file's logs left the queue though its disk is full")
     (disk.directory / "others").unlink()
@@ -168,8 +165,7 @@ def check(trial: Trial) -> None:
 def failing(trial: Trial, sandbox: Sandbox, calls: str, how: str, file: str) -> None:
     """The fault lasts some seconds; the load goes on before, during and after it."""
     life = Life(trial, sandbox, f"{calls} {how} of {file}".replace(",", " "))
-    before = [life.post() for _ in range(5)]
-    life.expect(before == [200] * 5, f"before the fault batches are answered with {before}")
+    life.expect_posts(5, 200, "before the fault")
     with SyscallFault(life.gateway, calls, how, life.data / file) as fault:
         answers, states = [], []
         ends = time.monotonic() + (3 if trial.is_long else 0.4)

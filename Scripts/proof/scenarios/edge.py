@@ -277,7 +277,7 @@ def check(trial: Trial) -> None:
             trial.at_most(f"{name}: the neighbour's 99th percentile ({beside})", slow, allowed, "s", says=True)
     finally:
         neighbour.end()
-        control.end()
+        control.neighbour.end()
         arrivals.end()
     ledger, crowded = gateway.require_drained(), contention(started, busy(pid))
     arrivals.look()

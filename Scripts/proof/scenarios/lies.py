@@ -109,7 +109,7 @@ def check(trial: Trial) -> None:
             sent |= post_to_all(trial, gateway, everyone, number)
     finally:
         neighbour.end()
-        control.end()
+        control.neighbour.end()
         lateness.end()
     gateway.drain()
     took, cpu = time.monotonic() - began, cpu_seconds(gateway.process.pid) - cpu

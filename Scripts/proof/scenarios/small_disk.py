@@ -48,11 +48,9 @@ def filled_by_itself(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
     life = Life(trial, sandbox, "filled by itself", ROOM, disk.directory)
     sandbox.fault(status=503)
     taken = fill_queue(life)
-    refused = [life.post(8, 300) for _ in range(5)]
-    life.expect(refused == [503] * 5, f"a full disk answers {refused}")
+    life.expect_posts(5, 503, "on a full disk", 8, 300)
     expect_full(life)
-    life.gateway.kill()
-    life.start()
+    life.restart()
     free = os.statvfs(disk.directory).f_bavail * os.statvfs(disk.directory).f_frsize
     sandbox.clear_faults()
     ledger = life.gateway.drain(60)
@@ -66,14 +64,12 @@ def filled_by_others(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
     """Other files take the last byte while SLS is away, and are removed again."""
     life = Life(trial, sandbox, "filled by others", ROOM, disk.directory)
     sandbox.fault(status=503)
-    before = [life.post() for _ in range(20)]
-    life.expect(before == [200] * 20, f"before the fault batches are answered with {before}")
+    life.expect_posts(20, 200, "before the fault")
     fill(disk.directory / "others")
     answers = [life.post(8, 3000) for _ in range(200)]
     life.expect(503 in answers and set(answers) <= {200, 503}, f"a full disk answers {set(answers)}")
     expect_full(life)
-    life.gateway.kill()
-    life.start()
+    life.restart()
     sandbox.clear_faults()
     left = life.gateway.drain(3)["ledger"]["queued"]
     (disk.directory / "others").unlink()
@@ -97,8 +93,7 @@ def damaged_and_full(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
     life.expect(before["queued"] == before["accepted"], f"a salvage that does not fit loses logs: {before}")
     for _ in range(3):
         sandbox.fault(status=503)
-        life.gateway.kill()
-        life.start()
+        life.restart()
         sandbox.clear_faults()
         wait_until(
             lambda: life.gateway.ledger()["ledger"]["queued"] < before["queued"],
@@ -132,11 +127,9 @@ def read_only(trial: Trial, sandbox: Sandbox, disk: FragileDisk) -> None:
     settings = ROOM.replace("100ms", "1s")
     life = Life(trial, sandbox, "read-only", settings, disk.directory)
     sandbox.fault(status=503)
-    before = [life.post() for _ in range(20)]
-    life.expect(before == [200] * 20, f"before the fault batches are answered with {before}")
+    life.expect_posts(20, 200, "before the fault")
     disk.break_down()
-    answers = [life.post() for _ in range(20)]
-    life.expect(answers == [503] * 20, f"batches on a read-only disk are answered with {answers}")
+    life.expect_posts(20, 503, "on a read-only disk")
     admission, problem, is_ready = life.state()
     life.expect(admission == "failing" and problem and not is_ready, f"it is {admission}: {problem}, {is_ready}")
     code = life.gateway.stop()
