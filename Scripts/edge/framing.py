@@ -110,14 +110,9 @@ class FramingCase:
 
     def __init__(self, path: str, address: Address, case: str) -> None:
         self.path, self.address, self.case = path, address, case
-        self.first, self.hidden, self.next, self.other = (
-            f"{path}: {case}: {which}" for which in ("first", "hidden", "next", "other")
-        )
+        self.names = [f"{path}: {case}: {which}" for which in ("first", "hidden", "next", "other")]
+        self.first, self.hidden, self.next, self.other = self.names
         self.answers = self.answer_to_other = b""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.first, self.hidden, self.next, self.other
 
     def run(self) -> "FramingCase":
         request = corpus.CASES[self.case](body(self.first), body(self.hidden))
@@ -127,20 +122,14 @@ class FramingCase:
         self.answer_to_other = converse(self.address, valid, quiet=20.0)
         return self
 
-    @property
-    def receipts(self) -> int:
-        return self.answers.count(RECEIPT)
-
-    @property
-    def statuses(self) -> list[int]:
-        return [int(status) for status in re.findall(rb"HTTP/1\.[01] ([0-9]{3})", self.answers)]
-
     def complaints(self, arrived: collections.Counter[str]) -> Iterator[str]:
         stored = [name for name in (self.first, self.hidden, self.next) if arrived[name]]
-        if len(stored) != self.receipts:
-            yield f"{self.receipts} receipts in {self.statuses}, but stored are {stored}"
-        if self.hidden in stored and len(self.statuses) < 2:
-            yield f"the hidden request is stored, and the sender was told {self.statuses} only"
+        receipts = self.answers.count(RECEIPT)
+        statuses = [int(status) for status in re.findall(rb"HTTP/1\.[01] ([0-9]{3})", self.answers)]
+        if len(stored) != receipts:
+            yield f"{receipts} receipts in {statuses}, but stored are {stored}"
+        if self.hidden in stored and len(statuses) < 2:
+            yield f"the hidden request is stored, and the sender was told {statuses} only"
         for name in stored:
             if arrived[name] > 1:
                 yield f"{name} is stored {arrived[name]} times"
