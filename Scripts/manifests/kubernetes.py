@@ -14,7 +14,6 @@ from manifests.problems import expect, passes, problems
 # By kind and name.
 Resources = dict[tuple[str, str], dict[str, Any]]
 
-
 FOLDER = pathlib.Path("Docker/kubernetes")
 BASE = FOLDER / "base"
 CLUSTER = FOLDER / "cluster"

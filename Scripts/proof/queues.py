@@ -63,8 +63,6 @@ def length(log: bytes) -> tuple[bytes, int]:
 
 # A data directory, and the device that wrote its content.
 Base = tuple[pathlib.Path, Writer]
-
-
 NOWHERE = "http://localhost:1"
 
 

@@ -45,7 +45,6 @@ PLAIN: Dialects = {
     "lines": (lines, {"text": list(TEXTS), "end": [b"\n", b"\r\n", b"x\n"], "coding": CODINGS}),
 }
 
-
 # Damage that phones and bad networks do to JSON.
 DAMAGES: dict[str | None, Callable[[bytes], bytes]] = {
     None: lambda text: text,

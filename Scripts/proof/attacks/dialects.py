@@ -73,7 +73,6 @@ SLS: Dialects = {
     "putlogs": (put, NAMED | PUT),
 }
 
-
 DEEP = b""
 for _ in range(60):
     DEEP = field(6, field(1, field(2, DEEP)))
@@ -169,12 +168,10 @@ ATTRIBUTES: dict[str, Any] = {
     "records": [1, 100, 10_000, 500_000],
 }
 
-
 OTLP: Dialects = {
     "otlp": (otlp, ATTRIBUTES | {"value": list(ANY), "coding": CODINGS}),
     "otlp json": (otlp_json, ATTRIBUTES | {"value": list(JSON_ANY), "is_backwards": [False, True], "coding": CODINGS}),
 }
-
 
 ACTIONS: dict[str, Callable[[bytes], bytes]] = {
     "bare": lambda each: b'{"index":{}}',
@@ -293,7 +290,6 @@ LABELS: dict[str, Any] = {
     "entries": [1, 4, 100],
     "metadata": [0, 4, 70],
 }
-
 
 LOKI: Dialects = {
     "loki": (loki, LABELS | {"coding": CODINGS}),

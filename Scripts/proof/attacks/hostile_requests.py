@@ -86,7 +86,6 @@ def heads() -> Iterator[tuple[str, bytes, int]]:
 # Name, path, body, header fields and the accepted statuses.
 Body = tuple[str, str, bytes, list[str], set[int]]
 
-
 MIB = 1 << 20
 
 

@@ -19,7 +19,6 @@ from proof.trial import Case, Trial
 SETTINGS = "drain_timeout: 100ms"
 BAD = 5
 
-
 # After each answer: the WAL's salt, which differs for each WAL in the file, its length, and the names that were promised.
 History = list[tuple[bytes, int, set[str]]]
 

@@ -5,9 +5,8 @@ import collections
 import concurrent.futures
 import contextlib
 import gzip
-import http.client
-import itertools
 import re
+import secrets
 import time
 from collections.abc import Callable
 
@@ -16,7 +15,7 @@ from harness.measures import busy, contention, cpu_seconds, delay, memory, slown
 from harness.waiting import Worker
 from proof.attacks import held_connections
 from proof.attacks.hostile_requests import OTLP, PROTOBUF, Body, bombs, floods, heads, shared_attribute
-from proof.clients.device import ConnectionLost, Device, exchange, is_whole, post_once
+from proof.clients.device import ConnectionLost, Device, exchange, is_whole, message, post_once, request
 from proof.clients.neighbour import ControlGateway, Neighbour
 from proof.trial import Trial
 
@@ -91,23 +90,16 @@ def converse(port: int, request: bytes) -> tuple[int | None, bytes]:
     return int(found[1]) if found else None, answer
 
 
-guess_numbers = itertools.count()
-
-
 def ask_with(port: int, token: str, address: str) -> tuple[int, str | None]:
     """The status for this token from this address, on a connection of its own, and its Retry-After."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10, source_address=(address, 0))
-    try:
-        connection.request("GET", "/admin/ledger", headers={"Authorization": f"Bearer {token}"})
-        answer = connection.getresponse()
-        answer.read()
-        return answer.status, answer.headers.get("Retry-After")
-    finally:
-        connection.close()
+    sent = request("/admin/ledger", None, f"Authorization: Bearer {token}", "Connection: close", method="GET")
+    answer = message(b"".join(exchange(port, sent, address, 10)))
+    assert answer is not None, f"no answer to a token from {address}"
+    return answer.status, answer.fields.get("retry-after")
 
 
 def wrong() -> str:
-    return f"{next(guess_numbers):032d}-is-not-the-token"
+    return f"{secrets.token_hex(16)}-is-not-the-token"
 
 
 def guesses(trial: Trial, gateway: Gateway) -> None:

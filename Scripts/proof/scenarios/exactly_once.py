@@ -126,7 +126,6 @@ def close_gaps(database: sqlite3.Connection) -> None:
 # Packets, the logs that were stored twice by the phase of each cut, and different disks.
 CutResults = tuple[int, list[tuple[str, int]], int]
 
-
 LOGSTORE = "app"
 
 

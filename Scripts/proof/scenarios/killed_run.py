@@ -132,7 +132,6 @@ class KilledRun(Case):
 # A file, a call on it, and the number of the call.
 Point = tuple[str, str, int]
 
-
 # Calls that change what a killed program leaves behind. Between two of them nothing changes.
 CALLS = ("openat", "mkdir", "pwrite64", "write", "fdatasync", "fsync", "ftruncate", "rename", "link", "unlink")
 

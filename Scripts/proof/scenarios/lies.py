@@ -46,7 +46,6 @@ SEND_TIMEOUT, LATER = 1, 0.5
 MEMORY = 32
 TAKEN = 24
 
-
 # By the name of the lie.
 Servers = dict[str, LyingServer]
 
