@@ -111,7 +111,7 @@ metrics-tables: setup
 
 lint:
 	@Scripts/check-links
-	@Scripts/shape
+	@Scripts/shape --check
 	@Scripts/lint-python
 	@swift format lint --recursive --strict Sources Tests Benchmarks Package.swift
 
