@@ -30,7 +30,7 @@ enum BulkEntry: FuzzEntry {
             guard case .unreadable(let number) = item.outcome else { continue }
             try logs.items.fault(number).isInside(body)
         }
-        let indices = logs.parts.map { ElasticIndex($0.index, nil) }
+        let indices = logs.parts.map { ElasticIndex(name: $0.index, refusal: nil) }
         let bulk = BulkAnswer(items: logs.items, indices: indices, parts: .all)
         let answer = bulk.body(atMost: .max) ?? []
         guard case .object(let members)? = SandboxReading.json(answer),

@@ -5,7 +5,7 @@ import Testing
 @testable import System
 
 @Suite
-struct ThreadFiguresTests {
+struct ProcessTests {
     @Test("A running thread shows its time on a core")
     func running() throws {
         let wake = try WakeUp()
