@@ -275,14 +275,13 @@ import Testing
 
     @Test("Expressions that do not compile count, too: few are tried")
     func failingExpressions() throws {
-        let trial = try SandboxedGateway()
-        let id = try trial.startCapture()
+        let (trial, id) = try SandboxedGateway.capturing()
         #expect(try trial.devices.post("/logs/app", #"{"a":"1"}"#.utf8).status == 200)
         let step = #"{"drop":true,"when":{"field":"a","matches":"([\\pL]{100}){9}"}}"#
         let steps = Array(repeating: step, count: 50).joined(separator: ",")
         let filters = Array(repeating: #"{"steps":[\#(steps)]}"#, count: 12).joined(separator: ",")
         let path = "/admin/captures/\(id)/records/1/replay"
-        let answer = try trial.admin.post(path, #"{"filters":[\#(filters)]}"#.utf8, json)
+        let answer = try trial.admin.ask("POST", path, #"{"filters":[\#(filters)]}"#)
         let told = answer.text.ranges(of: "too large").count
         #expect(answer.status == 400 && (1...21).contains(told), "\(answer.text)")
     }
