@@ -39,6 +39,24 @@ import Testing
         }
     }
 
+    @Test("Answers to smaller packets in flight do not free a pace that a huge one proves wrong")
+    func inFlight() {
+        var pace = Pace()
+        var now = Moment.now
+        for _ in 0..<10 {
+            let ticket = pace.sent(100_000, now)
+            now += .milliseconds(50)
+            pace.stored(100_000, ticket, now)
+        }
+        pace.refused(pace.sent(100_000, now), now, random: 0.5)
+        let others = (0..<3).map { _ in pace.sent(100_000, now) }
+        let huge = pace.sent(100_000_000, now)
+        now += .milliseconds(100)
+        pace.stored(100_000_000, huge, now)
+        for ticket in others { pace.stored(100_000, ticket, now) }
+        #expect(pace.isEngaged)
+    }
+
     @Test("A pace without refusals is never slowed down")
     func free() {
         var run = Run()

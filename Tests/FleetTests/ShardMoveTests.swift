@@ -378,7 +378,7 @@ import Testing
         let view = trial.cluster.view()
         try view.open()
         let file = other + "/queue.db"
-        let outcome = try ShardRestore(view.log(of: shard), of: shard, to: file).run()
+        let outcome = try RestoreCommand(view.log(of: shard), of: shard, to: file).run()
         #expect(outcome.report.logs == 50)
         let queue = try DurableQueue(
             QueueConfiguration(directory: other, freeBytesMin: 0),

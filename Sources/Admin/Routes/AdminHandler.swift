@@ -240,9 +240,9 @@ package final class AdminHandler: RequestHandler {
         let settings = shared.reporter.configuration.admin
         // A page of another site can make a browser send this request.
         if route?.isForBrowsers(head) ?? false, head.fieldRange("authorization") == nil,
-            let problem = BrowserRules.hostProblem(head, settings)
+            let problem = CrossSiteRules.hostProblem(head, settings)
                 ?? (head.method == .post
-                    ? BrowserRules.originProblem(head, isSecure: isSecure) : nil)
+                    ? CrossSiteRules.originProblem(head, isSecure: isSecure) : nil)
         {
             throw Refused(problem)
         }
@@ -259,7 +259,7 @@ package final class AdminHandler: RequestHandler {
         guard visitor.session != nil else { return visitor }
         guard settings.hasConsole else { throw Refused(door.strangerAnswer(head, nil)) }
         let changes = !head.method.isReading
-        if let problem = BrowserRules.problem(
+        if let problem = CrossSiteRules.problem(
             with: head,
             changes: changes,
             isSecure: isSecure,

@@ -97,7 +97,7 @@ struct ShardCommands {
             }
             let display = ProgressLines("sluice restore")
             let log = access.cluster.log(of: shard)
-            let restore = ShardRestore(log, of: shard, to: path) { progress in
+            let restore = RestoreCommand(log, of: shard, to: path) { progress in
                 display.show {
                     "\(progress.bytes >> 20) MiB read, entry \(progress.entry) of about \(end.last)"
                 }

@@ -98,9 +98,9 @@ package final class ProblemReport {
         guard hasTooManyPatterns else { return }
         throw Mismatch(
             "the regular expressions up to here compile to more than \(Self.instructionsMax) "
-                + "instructions, with \(Self.instructionsMax / 20) for each that is wrong; later ones "
-                + "are not read. Write fewer or smaller ones: repeat counts such as {25} and classes "
-                + "such as \\pL are large"
+                + "instructions, of which a wrong one counts \(Self.instructionsMax / 20); write fewer or "
+                + "smaller ones: repeat counts such as {25} and classes such as \\pL are large. Later ones "
+                + "are not read"
         )
     }
 

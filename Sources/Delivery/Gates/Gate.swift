@@ -171,7 +171,7 @@ struct Gate {
             if isProbe(pass) { probing?.probeFailed(now, random: random) }
             return
         }
-        // The failures of more requests in flight say nothing against fewer.
+        // It was sent before the limit was lowered, so it does not count against the lower one.
         guard pass.epoch == epoch else { return }
         // Where the tries are counted, one failure is enough to close the gate.
         if waits.times != nil { return pause(waits, now, random: random) }

@@ -19,9 +19,9 @@ struct Probing: Equatable {
     /// A server asked to be left alone until then, and nothing that it says later ends that.
     private var heldUntil: Moment?
 
-    /// When the next probe of a logstore that was itself refused may go. Its wait grows while it is
-    /// unknown whether the credential or each logstore is refused, so refused logstores alone cause
-    /// few requests. A logstore that was not refused goes at `next`.
+    /// When the next probe of a logstore that was itself refused may go. While it is unknown
+    /// whether the credential or single logstores are refused, its waits double. Logstores that
+    /// were not refused go at `next`, with short waits, because their answer decides it.
     var nextOfRefused: Moment { max(next, refusedUntil ?? next) }
 
     /// The first probe comes after a wait, too: what has just refused needs a moment.

@@ -53,7 +53,8 @@ struct Judgement: Equatable {
     var requestID: String?
     var remedy: String
     var retryAfter: Duration?
-    /// The logs may be stored: a refused sequence number is good news later.
+    /// The logs may be stored. If a later try is refused because SLS has seen the sequence number,
+    /// they are.
     var isOutcomeUnknown = false
     var traits: Traits = []
     /// The units of a used up quota.

@@ -12,7 +12,8 @@ package struct Backoff: Sendable, Equatable {
         self.times = times
     }
 
-    /// For gates that let single requests try, and for packets that cannot be read.
+    /// The default of a destination's `retry`: the waits between probes of a closed gate. Also
+    /// those between tries to read a packet that could not be read from the queue.
     package static let retry = Backoff(first: .milliseconds(100), longest: .seconds(60))
     /// For asking again after a credential that was missing.
     package static let credential = Backoff(first: .seconds(1), longest: .seconds(30))

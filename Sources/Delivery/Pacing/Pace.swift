@@ -53,8 +53,9 @@ enum Quota: Equatable {
 /// The rate that a server's quota lets through, in units (requests or bytes) a second. Refusals are
 /// the only sign of it.
 ///
-/// At a refusal the server's account is empty, whatever it saves up in between. So the units that
-/// it took since the refusal before, divided by the time, are its rate: exact but for one request.
+/// The server counts with a token bucket, which is empty at the moment of a refusal. So the units
+/// that it took since the refusal before, divided by the time, are its rate: exact but for one
+/// request.
 /// Each refusal corrects the estimate and starts a new `RateRamp` around it. A refusal before
 /// anything was taken tells no rate: single requests then probe the server (`RateProbe`).
 ///
@@ -108,8 +109,9 @@ struct Pace {
     }
 
     /// How many seconds the ramp stays near the estimate: long enough for one refusal to be a small
-    /// part of the requests, short enough to see a new limit soon. Answers that take long teach
-    /// nothing meanwhile, and a rate that was measured briefly is soon measured again.
+    /// part of the requests, short enough to see a new limit soon. At least six times the latency,
+    /// because answers come that late, and at most six times as long as the rate was measured,
+    /// because a short measurement is inexact.
     private var cycle: Double {
         guard let ramp else { return 0 }
         let one = usualUnits / ramp.allowed
@@ -135,7 +137,7 @@ struct Pace {
     }
 
     /// A time in which nothing waited for the pace proves nothing: the ramp waits, too, and the
-    /// account of a probed server has filled.
+    /// bucket of a probed server has filled.
     private mutating func passIdleTime(_ now: Moment) {
         guard now - next > Self.slack else { return }
         if probe != nil {
@@ -160,7 +162,7 @@ struct Pace {
         latency += (took - latency) * (latency == 0 ? 1 : 0.2)
         guard isEngaged else { return recent.add(units, now) }
         if tally.requests == 0 {
-            // After a long wait the account was full, and has given what it had saved up.
+            // After a long wait the bucket was full, and has given what it had saved up.
             tally.began = max(tally.began, ticket.sent + (.zero - Self.saved))
         }
         tally.units += units
@@ -170,6 +172,8 @@ struct Pace {
         if let ramp, units > 4 * max(ramp.allowed, usualUnits) {
             self.ramp = nil
             probe = RateProbe()
+            // Those in flight tell a rate in units, and a probe counts requests.
+            epoch += 1
             tally = TakenTally(began: now + (.zero - Self.saved))
         }
         if probe != nil { probeTaken(ticket, now) }
@@ -201,7 +205,7 @@ struct Pace {
         guard taken.requests >= (isEngaged ? 1 : 4) else { return probeOn(now, random: random) }
         ramp = nextRamp(taken, max((now - taken.began) / .seconds(1), 1e-3), ticket.rate, now)
         probe = nil
-        // The account is empty: the next request waits until it has enough.
+        // The bucket is empty: the next request waits until it has enough.
         let allowed = ramp?.allowed ?? usualUnits
         next = max(next, now + Self.duration(usualUnits / allowed))
     }
@@ -290,7 +294,8 @@ private struct RateProbe {
 
     private static let first = 2.0
 
-    /// `ramp` is the one that ended. At its rate the first wait is short: chance alone makes gaps.
+    /// `ramp` is the one that ended. Its rate was probably right, and two refusals in a row may be
+    /// chance, so the first wait is only that of three requests.
     init(after ramp: RateRamp? = nil, _ usualUnits: Double = 0) {
         known = ramp?.allowed
         let gap = ramp.map { min(0.5, 3 * usualUnits / $0.allowed) } ?? 0.5

@@ -174,7 +174,7 @@ extension DestinationSender {
         let reason = DeathReason(ending.judgement)
         let isAlone = lease.packet.logCount == 1
         if ending.isPacketAtFault {
-            // A lone log dies of it, so it is asked for twice.
+            // A packet of a single log becomes a dead letter, so SLS has to refuse it twice.
             if isAlone, lease.suspicions < 2 { return outlet.line.failed(lease) }
             return leases.end(lease, of: outlet, .isolate(reason))
         }

@@ -28,7 +28,7 @@ package struct ShardToQueue {
     private let shard: String
     private let directory: String
     private let timing: FleetTiming
-    private let progress: @Sendable (ShardRestore.Progress) -> Void
+    private let progress: @Sendable (RestoreCommand.Progress) -> Void
     var reached: (Step) throws(QueueError) -> Void = { _ in }
 
     package init(
@@ -36,7 +36,7 @@ package struct ShardToQueue {
         _ shard: String,
         to directory: String,
         timing: FleetTiming = FleetTiming(),
-        progress: @escaping @Sendable (ShardRestore.Progress) -> Void = { _ in }
+        progress: @escaping @Sendable (RestoreCommand.Progress) -> Void = { _ in }
     ) {
         self.cluster = cluster
         self.shard = shard

@@ -142,6 +142,7 @@ final class CaptureDraft: @unchecked Sendable {
     func miss() {
         for session in sessions where session.filter.admitsAccepted { session.countMissed() }
         sessions = []
+        (body, inflated, accepted) = (nil, nil, nil)
     }
 
     /// Keeps the body, once. `content` is the inflated body, where it could be inflated.

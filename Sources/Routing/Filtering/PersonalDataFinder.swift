@@ -355,7 +355,7 @@ struct PersonalDataFinder {
                 continue
             }
             if let end = token(at: place) { return place..<end }
-            // What follows the word is the same for each start in it.
+            // A later "eyJ" in the same run of such bytes would fail for the same reason.
             while place < text.count, isTokenByte(text[place]) { place += 1 }
         }
         return nil

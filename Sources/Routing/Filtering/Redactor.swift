@@ -11,8 +11,8 @@ struct Redactor {
         case text(DraftText)
     }
 
-    /// The searches of one value may pass so many bytes for each of its own: a pattern may look as
-    /// far as the end for each of its matches.
+    /// All searches in one value together may scan this many times its length: each match may cost
+    /// a scan to the end.
     private static let searchFactor = 256
     private static let searchMin = 16 << 20
 

@@ -162,8 +162,8 @@ final class ShardLog: ChangeLog {
         }
     }
 
-    /// The log must still have the entries that an earlier life of this gateway knew: the scratch
-    /// database would be the last copy of what was in others.
+    /// Refuses to start if the log has lost entries that this gateway once saw: the scratch
+    /// database may be their only copy, and restoring would delete it.
     private func checkEnd(_ directory: DataDirectory) throws(SQLiteError) {
         guard let known = directory.knownPosition else { return }
         guard known.log == log.name else { return try checkOther(known.log, directory) }
@@ -178,7 +178,8 @@ final class ShardLog: ChangeLog {
         }
     }
 
-    /// The scratch database is that of another log, whose logs would wait unseen.
+    /// The scratch database belongs to another commit log. Its undelivered device logs would stay
+    /// there, and nobody would notice.
     private func checkOther(
         _ other: String,
         _ directory: DataDirectory

@@ -65,7 +65,7 @@ package struct TakenQueue {
     package func take(
         from log: any CommitLog,
         hasLog: (String) -> Bool,
-        progress: @escaping @Sendable (ShardRestore.Progress) -> Void = { _ in },
+        progress: @escaping @Sendable (RestoreCommand.Progress) -> Void = { _ in },
         isEnding: () throws(QueueError) -> Void
     ) throws(QueueError) {
         let log = ReportingLog(log, canAppend: true, progress)

@@ -59,7 +59,8 @@ struct TLSFilesTests {
         #expect(error(chain: key, key: key) == .holdsNoCertificate(file: key))
         #expect(error(chain: certificate, key: text) == .holdsNoKey(file: text))
         #expect(error(chain: certificate, key: certificate) == .holdsNoKey(file: certificate))
-        #expect(error(chain: certificate, key: "/tmp") == .holdsNoKey(file: "/tmp"))
+        let directory = error(chain: certificate, key: "/tmp")
+        #expect(directory == .unreadable(file: "/tmp", reason: "Is a directory"))
         #expect(error(chain: certificate, key: locked) == .keyIsLocked(file: locked))
         #expect(
             error(chain: certificate, key: other)

@@ -48,9 +48,9 @@ enum Judge {
         )
     }
 
-    /// `isTaken` tells whether curl took something of the body. Then an earlier connection may have
-    /// carried it, though the last one was never made: curl repeats by itself what broke without a
-    /// word.
+    /// `isTaken` tells whether curl took something of the body. curl sends again by itself when a
+    /// reused connection closes without an answer, so even after a failed connect the body may have
+    /// arrived, on the connection before.
     static func judge(
         _ problem: TransportProblem,
         isTaken: Bool = false,

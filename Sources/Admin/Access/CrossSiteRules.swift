@@ -4,7 +4,7 @@ import Net
 import System
 
 /// Why a browser's request is refused although its session is good: another site may have sent it.
-enum BrowserRules {
+enum CrossSiteRules {
     /// Only pages of this origin can add this field: the listener allows no CORS.
     static let field: StaticString = "x-sluice-csrf"
 

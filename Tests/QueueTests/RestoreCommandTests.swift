@@ -9,7 +9,7 @@ import Testing
 @testable import SQLiteQueue
 
 /// `sluice restore`: a shard's queue as a file.
-@Suite struct ShardRestoreTests {
+@Suite struct RestoreCommandTests {
     private let log = MemoryCommitLog()
     private let scratch = TemporaryDirectory()
 
@@ -28,8 +28,8 @@ import Testing
         #expect(queue.store(Batch(stream: .named("a"), logs: logs(numbers))) == .stored)
     }
 
-    private func restore(acceptsPartial: Bool = false) throws -> ShardRestore.Outcome {
-        try ShardRestore(log, of: "a~00000001", to: file).run(acceptsPartial: acceptsPartial)
+    private func restore(acceptsPartial: Bool = false) throws -> RestoreCommand.Outcome {
+        try RestoreCommand(log, of: "a~00000001", to: file).run(acceptsPartial: acceptsPartial)
     }
 
     @Test("The file has what the shard has, and its gateway goes on")
@@ -113,7 +113,7 @@ import Testing
         store(1...10, in: gateway)
         let trimming = TrimmingLog(log: log)
         gateway.close()
-        let outcome = try ShardRestore(trimming, of: "a~00000001", to: file).run()
+        let outcome = try RestoreCommand(trimming, of: "a~00000001", to: file).run()
         #expect(outcome.report.logs == 10)
         #expect(trimming.reads.now > 2)
     }

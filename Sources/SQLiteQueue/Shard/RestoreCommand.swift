@@ -6,7 +6,7 @@ import System
 
 /// `sluice restore`: reads a shard's commit log to its end and writes its database into a file. It
 /// only reads the log, so the owner of the shard goes on meanwhile.
-package struct ShardRestore {
+package struct RestoreCommand {
     package struct Progress: Sendable {
         package var entry: UInt64 = 0
         package var bytes = 0
@@ -143,13 +143,13 @@ package struct ShardRestore {
 final class ReportingLog: CommitLog {
     private let log: any CommitLog
     private let canAppend: Bool
-    private let progress: @Sendable (ShardRestore.Progress) -> Void
-    private let state = Locked((read: ShardRestore.Progress(), request: UInt64(0)))
+    private let progress: @Sendable (RestoreCommand.Progress) -> Void
+    private let state = Locked((read: RestoreCommand.Progress(), request: UInt64(0)))
 
     init(
         _ log: any CommitLog,
         canAppend: Bool,
-        _ progress: @escaping @Sendable (ShardRestore.Progress) -> Void
+        _ progress: @escaping @Sendable (RestoreCommand.Progress) -> Void
     ) {
         self.log = log
         self.canAppend = canAppend
