@@ -31,7 +31,16 @@ package final class EchoMask: @unchecked Sendable {
     }
 
     private init(bytes: [[UInt8]]) {
-        let secrets = Set(bytes.filter { $0.count >= Self.secretBytesMin })
+        var secrets = Set(bytes.filter { $0.count >= Self.secretBytesMin })
+        // Where a secret has what looks like an escape, undoing others undoes that, too.
+        for secret in secrets {
+            var form = Unescaped(secret)
+            for _ in 0..<Self.depthMax {
+                guard let next = form.unescaped() else { break }
+                form = next
+                if form.bytes.count >= Self.secretBytesMin { secrets.insert(form.bytes) }
+            }
+        }
         forms = secrets.union(secrets.flatMap(Self.base64Forms)).sorted { $0.count > $1.count }
     }
 

@@ -71,9 +71,14 @@ enum TLSFiles {
                     if let start = bytes.baseAddress { explicit_bzero(start, bytes.count) }
                 }
             }
-            guard let copy = BIO_new(BIO_s_mem()),
-                content.isEmpty || BIO_write(copy, content, CInt(content.count)) == content.count
-            else { throw FileProblem(reason: "memory is short") }
+            guard let copy = BIO_new(BIO_s_mem()) else {
+                throw FileProblem(reason: "memory is short")
+            }
+            let count = CInt(content.count)
+            guard count == 0 || BIO_write(copy, content, count) == count else {
+                BIO_free(copy)
+                throw FileProblem(reason: "memory is short")
+            }
             return copy
         } catch {
             throw .unreadable(file: file, reason: error.reason)

@@ -45,13 +45,13 @@ import Testing
         var now = Moment.now
         for _ in 0..<10 {
             let ticket = pace.sent(100_000, now)
-            now += .milliseconds(50)
+            now = now + .milliseconds(50)
             pace.stored(100_000, ticket, now)
         }
         pace.refused(pace.sent(100_000, now), now, random: 0.5)
         let others = (0..<3).map { _ in pace.sent(100_000, now) }
         let huge = pace.sent(100_000_000, now)
-        now += .milliseconds(100)
+        now = now + .milliseconds(100)
         pace.stored(100_000_000, huge, now)
         for ticket in others { pace.stored(100_000, ticket, now) }
         #expect(pace.isEngaged)

@@ -7,7 +7,7 @@ import Testing
 struct EchoMaskTests {
     static let secrets = [
         "CAIS+abc/DEF123456==\"x&y", "hunter2+hunter2", "S3cretPass!2025/x", "p/ss1",
-        "p\u{e4}ssw0rd", "Q1w2e3/R4t5/Y6u7",
+        "p\u{e4}ssw0rd", "Q1w2e3/R4t5/Y6u7", "ab%2Bcd/ef",
     ]
     static let encodings: [@Sendable (String) -> String] = [
         { $0 },

@@ -37,7 +37,7 @@ struct ShardDirectories {
 
     private func checkLogs(of name: String, _ cluster: any ClusterEngine) throws(CommitLogError) {
         let directory = settings.directory(of: name)
-        let logs = try CommitLogError.onQueue { () throws(QueueError) in
+        let logs = try CommitLogError.onQueue(.refused) { () throws(QueueError) in
             try StoredLogs.ofQueue(in: directory, isScratch: true)
         }
         guard let logs, logs.queued > 0 else { return }

@@ -114,8 +114,8 @@ final class CaptureDraft: @unchecked Sendable {
             tag = tag ?? first
             redacts = isOfTag || tags.contains { plans?.redacts($0) ?? false }
         }
-        self.plans = plans
         if wantsAccepted {
+            self.plans = plans
             trace = FilterTrace(bytesMax: Self.traceBytesMax, logsMax: CapturedLogs.logsMax)
         } else if !sessions.contains(where: { $0.filter.admits(status: 503) }) {
             return
@@ -142,7 +142,7 @@ final class CaptureDraft: @unchecked Sendable {
     func miss() {
         for session in sessions where session.filter.admitsAccepted { session.countMissed() }
         sessions = []
-        (body, inflated, accepted) = (nil, nil, nil)
+        (body, inflated, accepted, trace, plans) = (nil, nil, nil, nil, nil)
     }
 
     /// Keeps the body, once. `content` is the inflated body, where it could be inflated.

@@ -74,7 +74,7 @@ private final class RecordedLooks: Sendable {
             let minutes = Int((now - own.since) / Self.pause)
             if minutes > 0 {
                 own.entries = min(Self.burst, own.entries + minutes)
-                own.since = now
+                own.since = own.since + Self.pause * minutes
             }
             defer { allowances[key] = own }
             guard own.entries > 0 else {

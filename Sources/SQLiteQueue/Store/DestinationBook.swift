@@ -243,7 +243,7 @@ final class QueuedDestination {
 
     /// Counts queued logs that leave, and their bytes before compression.
     func count(_ logs: Int, _ raw: Int, _ departure: Departure) {
-        guard logs > 0 else { return }
+        guard logs != 0 || raw != 0 else { return }
         ledger.queued -= Int64(logs)
         isLedgerStale = true
         switch departure {
