@@ -49,7 +49,7 @@ class FanOut:
         """Writes a file that a few logs more rotate, and that ends as a crash may leave it."""
         before = log("before", random, ROTATED_BYTES - 3_000) | {"seen": SEEN}
         # As the gateway begins a line: it appends to files of its own only.
-        line = json.dumps({"date": "2025-01-14T08:00:00Z"} | before, separators=(",", ":"))
+        line = json.dumps({"date": "2025-01-14T08:00:00Z", "tag": "x"} | before, separators=(",", ":"))
         self.path.write_text(f'{line}\n{{"date":"2025-01-14T08:')
 
     def files(self) -> list[pathlib.Path]:
