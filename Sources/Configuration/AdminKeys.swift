@@ -37,6 +37,23 @@ package struct AdminHolder: Sendable, Equatable {
     }
 }
 
+/// Divides places on the admin side among tokens: one token gets half of them, and those for
+/// reading get three quarters together. Read-only tokens cannot lock out those with more rights.
+package struct AdminShares: Sendable {
+    package let all: Int
+    package var ofToken: Int { all / 2 }
+    package var ofReaders: Int { all * 3 / 4 }
+
+    package init(_ all: Int) { self.all = all }
+
+    /// False where the others leave none of the places to the holder.
+    package func hasRoom(for holder: AdminHolder, beside others: [AdminHolder]) -> Bool {
+        others.count < all
+            && others.count { $0.name == holder.name } < ofToken
+            && (holder.role == .full || others.count { $0.role != .full } < ofReaders)
+    }
+}
+
 /// All tokens that the admin listener knows.
 package struct AdminKeys: Sendable, Equatable {
     /// `admin.token`, or the one that the gateway made for itself.

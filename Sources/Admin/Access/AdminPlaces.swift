@@ -3,7 +3,7 @@ import System
 
 /// Places that holders of tokens take for a while.
 final class AdminPlaces: Sendable {
-    /// A taken place. It is free again when nobody keeps it.
+    /// A taken place. Its deinit gives it back.
     final class Place: Sendable {
         private let places: AdminPlaces
         private let holder: AdminHolder
