@@ -163,6 +163,21 @@ import Testing
         #expect(decide(decision(["6": [1]]), two) == nil)
     }
 
+    @Test("Entries of those who only looked push no change out of a state")
+    func trimmedLooks() {
+        var state = ControlState()
+        func take(_ number: UInt64, _ action: String) {
+            let entry = AuditEntry(actor: "a", address: "b", action: action, subject: "c")
+            let control = ControlEntry(Decision([:], entry), time: .now, node: "a")
+            _ = state.take(control, number, bytes: 100)
+        }
+        take(1, "pause")
+        for number in 2...UInt64(3 * ControlState.auditMax) { take(number, "log in") }
+        #expect(state.audit.first?.entry.action == "pause")
+        #expect(state.audit.count < ControlState.auditMax + 1000)
+        #expect(state.audit.last?.id == Int64(3 * ControlState.auditMax))
+    }
+
     @Test("A state keeps settings however old, and as many audit entries as it may")
     func trimming() {
         var state = ControlState()

@@ -129,6 +129,25 @@ extension DurableQueue {
         #expect(count == DecisionTable.entriesMax && oldest == 151)
     }
 
+    @Test("Entries of those who only looked are bounded by themselves, and push no change out")
+    func trimmedLooks() throws {
+        let connection = try Connection(directory.path + "/audit.db", .readWrite)
+        try QueueSchema.migrate(connection, from: 0)
+        let transaction = try WriteTransaction(connection)
+        let table = try DecisionTable(transaction)
+        try transaction.begin()
+        var entry = AuditEntry(actor: "a", address: "b", action: "pause", subject: "d")
+        try table.add(AuditRecord(id: 1, time: .now, entry: entry))
+        for id in 2...(DecisionTable.looksMax + 150) {
+            entry.action = AuditEntry.looks[Int(id) % AuditEntry.looks.count]
+            try table.add(AuditRecord(id: id, time: .now, entry: entry))
+        }
+        try transaction.commit()
+        let count = try connection.integer("SELECT count(*) FROM audit")
+        #expect(count == DecisionTable.looksMax + 1)
+        #expect(try connection.integer("SELECT min(id) FROM audit") == 1)
+    }
+
     @Test("A closed store refuses decisions with its reason")
     func closed() throws {
         let store = try open()

@@ -8,7 +8,7 @@ import System
 struct ControlState {
     /// Entries of the audit log that are kept. The log itself keeps twice as many.
     static let auditMax = 10_000
-    private static let looksMax = 2_000
+    static let looksMax = 2_000
     /// What the log keeps at most. An engine has room for twice as much.
     static let bytesMax = 128 << 20
 
@@ -40,13 +40,9 @@ struct ControlState {
         )
         // Many at a time: each removal moves the rest.
         if audit.count >= Self.auditMax + 1000 {
-            // Those who only looked push no change out.
-            let looks = audit.count { $0.entry.isLook }
-            var spare = max(0, looks - Self.looksMax)
-            audit.removeAll { record in
-                defer { if record.entry.isLook { spare -= 1 } }
-                return record.entry.isLook && spare > 0
-            }
+            // The oldest looks go first, so that they push no change out.
+            let spare = audit.filter(\.entry.isLook).dropLast(Self.looksMax).last?.id ?? 0
+            audit.removeAll { $0.entry.isLook && $0.id <= spare }
             audit.removeFirst(max(0, audit.count - Self.auditMax))
         }
         return missing
