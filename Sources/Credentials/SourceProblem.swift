@@ -42,9 +42,10 @@ package struct ServerWords: Sendable, Equatable, CustomStringConvertible {
         requestID: String? = nil,
         hiding secrets: [Secret] = []
     ) {
+        let mask = EchoMask(secrets)
         func cleaned(_ text: String?, bytesMax: Int) -> String? {
             guard let text, !text.isEmpty else { return nil }
-            return TerminalText.line(EchoMask(secrets).blotted(text, bytesMax: bytesMax))
+            return TerminalText.line(mask.blotted(text, bytesMax: bytesMax))
         }
         self.status = status
         self.code = cleaned(code, bytesMax: 96)

@@ -13,7 +13,7 @@ package final class EchoMask: @unchecked Sendable {
     private var forms: [[UInt8]]
 
     /// A shorter one is no secret, and would blot out half of a message.
-    package static let secretBytesMin = 4
+    private static let secretBytesMin = 4
     private static let base64BytesMin = 6
     /// The end of a text that was cut may be a beginning of a secret that has so many bytes.
     private static let beginningMin = 8

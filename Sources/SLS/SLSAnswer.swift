@@ -1,3 +1,4 @@
+import Crypto
 import JSON
 package import System
 
@@ -37,12 +38,17 @@ package struct SLSAnswer: Sendable, Equatable {
 
     /// Without what the answer repeats of the credential that signed the request.
     package func redacted(for credential: Credential) -> SLSAnswer {
-        var answer = self
-        // Nearly all answers have an id of digits and no more.
+        // Nearly all answers say that logs are stored, with an id of digits and no more.
         let isHexadecimal = requestID?.utf8.allSatisfy { hexValue($0) != nil } ?? true
-        if !isHexadecimal { answer.requestID = requestID.map(credential.redacted) }
-        answer.errorCode = errorCode.map(credential.redacted)
-        answer.errorMessage = errorMessage.map(credential.redacted)
+        guard !isHexadecimal || errorCode != nil || errorMessage != nil else { return self }
+        let mask = EchoMask(credential.secrets)
+        let shown = { (text: String) in
+            mask.blotted(text, bytesMax: Credential.redactedBytesMax)
+        }
+        var answer = self
+        answer.requestID = requestID.map(shown)
+        answer.errorCode = errorCode.map(shown)
+        answer.errorMessage = errorMessage.map(shown)
         return answer
     }
 
