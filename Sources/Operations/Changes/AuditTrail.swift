@@ -15,11 +15,11 @@ package struct AuditTrail: Sendable {
     }
 
     /// Records a change that is made already. If the line cannot be stored, the journal still has
-    /// it. Of what is in everybody's power, most is left out when it is done again and again.
+    /// it. Exports and logins that are repeated are counted, but mostly left out of both.
     package func record(_ entry: AuditEntry, at now: Moment = .now) {
         var entry = entry
         if entry.isLook {
-            guard let left = looks.take(entry, now) else { return }
+            guard let left = looks.take(entry, now) else { return counters.countChange(entry) }
             if left > 0 { entry.after = "\(left) more since the last entry of this kind" }
         }
         tell(entry)
@@ -47,7 +47,8 @@ package struct AuditTrail: Sendable {
     }
 }
 
-/// How many entries each actor may still cause by looking: some at once, then one a minute.
+/// How many exports and logins of each actor may still be recorded: some at once, then one a
+/// minute.
 private final class RecordedLooks: Sendable {
     private struct Allowance {
         var entries: Int
