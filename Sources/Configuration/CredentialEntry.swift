@@ -58,7 +58,7 @@ struct CredentialsGroup: SettingGroup {
                 )
                 continue
             }
-            // What nobody describes comes from where Alibaba's own tools look.
+            // Without a description, the source is where Alibaba's own tools look.
             if credentials["default"] == nil { credentials["default"] = .undescribed(report) }
         }
         return (credentials, key)

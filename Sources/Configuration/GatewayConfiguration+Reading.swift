@@ -209,10 +209,10 @@ extension YAMLNode {
 }
 
 extension ListenAddress {
-    /// Whether only this machine can reach it.
+    /// True for an address that other machines cannot reach.
     var isLoopback: Bool { host == "::1" || host.hasPrefix("127.") }
 
-    /// Whether the kernel would refuse one of the two.
+    /// True if both cannot be bound: they share a port, and a host or a wildcard.
     func excludes(_ other: ListenAddress) -> Bool {
         guard port != 0, port == other.port else { return false }
         return host == other.host || isWildcard || other.isWildcard
@@ -225,7 +225,7 @@ extension ListenAddress {
 
     private var isWildcard: Bool { host == "0.0.0.0" || host == "::" }
 
-    /// An address that somebody on this machine can use.
+    /// The address by which a client on this machine reaches the listener.
     package var reachable: ListenAddress {
         // The kernel decides the family of a socket for all addresses; IPv4 always reaches it.
         if isEverywhere { return ListenAddress(host: "127.0.0.1", port: port) }

@@ -58,7 +58,7 @@ def check(trial: Trial) -> None:
             results.append(attempt(trial, scene, sandbox, call, number, name))
         failed = {sync for disk, _ in results for sync in disk.failed} & syncs
         told = f"{scene.name}: {len(failed)} of {len(syncs)} syncs failed in {len(results)} runs"
-        trial.say(f"{told}, {sum(ended for _, ended in results)} of which ended the program")
+        trial.say(f"{told}; {sum(ended for _, ended in results)} runs ended the program")
         # On a busy machine a run may make fewer syncs.
         trial.expect(len(failed) >= (0.9 * len(syncs) if trial.is_long else 2), told)
 

@@ -16,7 +16,8 @@ package struct ConfigurationInputs: Sendable {
     /// False: certificate files are not opened. A renewal may be replacing them, and the caller may
     /// have no right to read keys.
     package var readsCertificates = true
-    /// The file may be a pipe at the start. Later nobody may be there to write to it.
+    /// Whether reading waits for the writer of a pipe: at the start only, because a reload may find
+    /// none.
     var waitsForFile = true
 
     package init(

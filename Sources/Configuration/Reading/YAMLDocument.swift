@@ -22,7 +22,7 @@ package struct YAMLNode: Equatable, Sendable {
     let line: Int
     package let content: Content
 
-    /// Whether nothing is given, as in `topic:` or `topic: null`.
+    /// True for a key without a value: `topic:`, `topic: ~` or `topic: null`.
     var isNull: Bool {
         guard case .scalar(let text, isPlain: true) = content else { return false }
         return text.isEmpty || text == "~" || text == "null"
