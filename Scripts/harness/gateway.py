@@ -78,19 +78,10 @@ class SandboxControl:
 
 
 class Sandbox(Program, SandboxControl):
-    """A sandbox in its own process. With `storage` it keeps received logs in that file. Gateways on other hosts need a
-    `host` to listen at, such as 0.0.0.0."""
+    """A sandbox in its own process. Gateways on other hosts need a `host` to listen at, such as 0.0.0.0."""
 
-    def __init__(
-        self,
-        work: pathlib.Path,
-        port: int = 0,
-        storage: str | None = None,
-        host: str = "127.0.0.1",
-        **options: Unpack[LaunchOptions],
-    ) -> None:
-        words = ["sandbox", "--listen", f"{host}:{port}"] + (["--storage", storage] if storage else [])
-        Program.__init__(self, work, "sandbox", words, **options)
+    def __init__(self, work: pathlib.Path, host: str = "127.0.0.1", **options: Unpack[LaunchOptions]) -> None:
+        Program.__init__(self, work, "sandbox", ["sandbox", "--listen", f"{host}:0"], **options)
         SandboxControl.__init__(self, port_of(self.wait_for_start("sandbox listening")["address"]))
 
 

@@ -37,7 +37,6 @@ class Recording:
         runs: Sequence[Run],
         durability: str = "full",
         destination: str = "",
-        sandbox: Sandbox | None = None,
         gone: frozenset[str] = frozenset(),
         fans_out: bool = False,
     ) -> None:
@@ -57,7 +56,7 @@ class Recording:
         self.events: list[Event] = []
         self.images: set[bytes] = set()
         self.seen: set[tuple[bytes, int]] = set()
-        sandbox = sandbox or trial.sandbox()
+        sandbox = trial.sandbox()
         data = self.root / "data"
         options = {"settings": self.settings, "destination": destination, "others": self.others(data)}
         for number, run in enumerate(runs):

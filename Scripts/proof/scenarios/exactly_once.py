@@ -2,6 +2,7 @@
 
 import collections
 import concurrent.futures
+import contextlib
 import dataclasses
 import functools
 import os
@@ -9,73 +10,57 @@ import pathlib
 import random
 import re
 import shutil
-import sqlite3
 import time
 from collections.abc import Iterable
 from random import Random
 
-from harness.encodings import unlz4
 from harness.gateway import Gateway, Sandbox
 from harness.waiting import wait_until
 from proof import queues
-from proof.clients.device import message
+from proof.clients.device import Device, message
 from proof.clients.writer import Writer, arrivals_by_name, post_together
 from proof.disk.recording import Recording
-from proof.disk.syscalls import Call, Event
+from proof.disk.syscalls import Event
 from proof.trial import Trial
 
-HEAD = re.compile(rb"^POST /logstores/\w+/shards/route\?key=(\w+)&seqid=(\d+) .*?\r\nx-log-bodyrawsize: (\d+)", re.S)
+HEAD = re.compile(rb"^POST /logstores/\w+/shards/route\?key=(\w+)&seqid=(\d+) ")
+Lane = tuple[bytes, bytes]
 
 
 @dataclasses.dataclass
 class Packet:
-    key: str
-    sequence: int
+    request: bytes
     sent: int  # Where the end of its first request was sent.
     answered: int | None = None  # Where the gateway received the first acknowledgement.
 
 
-class SLSStorage:
-    """The sandbox's file of a recording, with its packets by pack id."""
+def lane(request: bytes) -> Lane | None:
+    """The lane of a complete request, and its number there: together they name the packet."""
+    start = HEAD.match(request)
+    return (start[1], start[2]) if start and message(request) else None
 
-    def __init__(self, directory: pathlib.Path, events: list[Event]) -> None:
-        self.directory, self.end = directory, len(events)
-        database = sqlite3.connect(directory / "sls.db")
-        self.packs = {pack for (pack,) in database.execute("SELECT pack FROM request")}
-        database.close()
-        self.packets: dict[str, Packet] = {}
-        sending: dict[str, bytes] = collections.defaultdict(bytes)
+
+class SentPackets:
+    """The packets of a recording, in the order in which they were sent."""
+
+    def __init__(self, events: list[Event]) -> None:
+        self.end = len(events)
+        self.packets: dict[Lane, Packet] = {}
+        sending: dict[str, bytes] = {}
         for index, (moment, call) in enumerate(events):
             if call is None:
                 sending.clear()
             elif moment == "begin" and call.name == "sendto":
-                self.note_request(index, call, sending)
+                connection, piece = call.words[0], call.bytes(1)
+                if piece.startswith(b"POST /logstores/") or connection in sending:
+                    sending[connection] = request = sending.get(connection, b"") + piece
+                    if name := lane(request):
+                        self.packets.setdefault(name, Packet(request, index))
             elif moment == "end" and call.name == "recvfrom" and call.result > 0 and call.words[0] in sending:
-                self.note_answer(index, call, sending)
-
-    def note_request(self, index: int, call: Call, sending: dict[str, bytes]) -> None:
-        piece, connection = call.bytes(1), call.words[0]
-        if not piece.startswith(b"POST /logstores/") and connection not in sending:
-            return
-        sending[connection] += piece
-        if (pack := self.pack_id(sending[connection])) and pack not in self.packets:
-            head = HEAD.match(sending[connection])
-            assert head is not None, "the sandbox stored a request without a sequence number"
-            key, sequence, _ = head.groups()
-            self.packets[pack] = Packet(key.decode(), int(sequence), index)
-
-    def note_answer(self, index: int, call: Call, sending: dict[str, bytes]) -> None:
-        answer, pack = call.bytes(1), self.pack_id(sending.pop(call.words[0]))
-        # SLS refuses a used sequence number, which acknowledges the packet.
-        if pack and (answer.startswith(b"HTTP/1.1 200 ") or b"InvalidSequenceId" in answer):
-            self.packets[pack].answered = self.packets[pack].answered or index
-
-    def pack_id(self, request: bytes) -> str | None:
-        """The pack id, once the request is complete and if it was ever stored."""
-        if not (found := message(request)) or not (start := HEAD.match(request)):
-            return None
-        content = unlz4(request[found.begin : found.end], int(start[3]))
-        return next((pack for pack in self.packs if bytes([len(pack)]) + pack.encode() in content), None)
+                answer, name = call.bytes(1), lane(sending.pop(call.words[0]))
+                # SLS refuses a used sequence number, which acknowledges the packet.
+                if name and (answer.startswith(b"HTTP/1.1 200 ") or b"InvalidSequenceId" in answer):
+                    self.packets[name].answered = self.packets[name].answered or index
 
     def phases(self, syncs: list[int]) -> dict[str, list[int]]:
         """The places of the recording by how far some packet has come."""
@@ -88,39 +73,16 @@ class SLSStorage:
                 phases["answered and not noted"] += range(packet.answered + 1, kept + 1)
         return phases
 
-    def copy_at(self, place: int, random: Random, target: pathlib.Path) -> pathlib.Path:
-        """The sandbox's file at a power cut: all answered packets, and any part of those that were sent."""
-        shutil.copytree(self.directory, target)
+    def send_until(self, place: int, random: Random, trial: Trial, sandbox: Sandbox) -> None:
+        """Gives SLS what it has at a power cut: all answered packets, and any part of those that were sent."""
         likely = random.choice((0, 0.5, 1))
-        there = {
-            pack for pack, packet in self.packets.items() if packet.answered is not None and packet.answered < place
-        }
-        there |= {pack for pack, packet in self.packets.items() if packet.sent < place and random.random() < likely}
-        database = sqlite3.connect(target / "sls.db")
-        for number, pack in database.execute("SELECT id, pack FROM request").fetchall():
-            if pack not in there:
-                database.execute("DELETE FROM log WHERE request = ?", (number,))
-                database.execute("DELETE FROM request WHERE id = ?", (number,))
-        close_gaps(database)
-        for (key,) in database.execute("SELECT key FROM lane").fetchall():
-            numbers = [self.packets[pack].sequence for pack in there if self.packets[pack].key == key]
-            if numbers:
-                database.execute("UPDATE lane SET sequence = ? WHERE key = ?", (str(max(numbers)), key))
-            else:
-                database.execute("DELETE FROM lane WHERE key = ?", (key,))
-        database.commit()
-        database.close()
-        return target / "sls.db"
-
-
-def close_gaps(database: sqlite3.Connection) -> None:
-    """Renumbers requests and logs: the sandbox counts by these numbers, so they must have no gaps."""
-    last = 0
-    for place, (number,) in enumerate(database.execute("SELECT id FROM request ORDER BY id").fetchall(), 1):
-        for (log,) in database.execute("SELECT id FROM log WHERE request = ? ORDER BY id", (number,)).fetchall():
-            last += 1
-            database.execute("UPDATE log SET id = ?, request = ? WHERE id = ?", (last, place, log))
-        database.execute("UPDATE request SET id = ?, last_log = ? WHERE id = ?", (place, last, number))
+        with contextlib.closing(Device(sandbox.port)) as device:
+            for packet in self.packets.values():
+                is_answered = packet.answered is not None and packet.answered < place
+                if is_answered or (packet.sent < place and random.random() < likely):
+                    device.socket.sendall(packet.request)
+                    status, answer = device.answer()
+                    trial.expect(status == 200, f"SLS refuses a packet that it had: {status} {answer[:200]!r}")
 
 
 # Packets, the logs that were stored twice by the phase of each cut, and different disks.
@@ -149,12 +111,11 @@ def write_load(random: Random, gateway: Gateway, writer: Writer, sandbox: Sandbo
     wait_until(lambda: sum(1 for _ in sandbox.logs()) > stored, 60, "SLS has stored nothing")
 
 
-def reopen(trial: Trial, recording: Recording, storage: SLSStorage, place: int, phase: str, image: pathlib.Path) -> int:
+def reopen(trial: Trial, recording: Recording, sent: SentPackets, place: int, phase: str, image: pathlib.Path) -> int:
     """The number of logs that SLS has twice."""
     where = f"{recording.name}, cut at call {place} of {len(recording.events)}, {phase}"
-    choices = random.Random(f"{trial.seed} {recording.name} {place}")
-    copy = trial.work / f"{image.name}-sls"
-    sandbox = trial.sandbox(storage=str(storage.copy_at(place, choices, copy)))
+    choices, sandbox = random.Random(f"{trial.seed} {recording.name} {place}"), trial.sandbox()
+    sent.send_until(place, choices, trial, sandbox)
     gateway = trial.gateway(
         sandbox, data=image / "data", settings=recording.settings, destination=recording.destination, token=None
     )
@@ -172,7 +133,6 @@ def reopen(trial: Trial, recording: Recording, storage: SLSStorage, place: int, 
     trial.expect(gateway.is_running, f"{where}: the gateway ended by itself with {gateway.process.poll()}")
     gateway.kill()
     sandbox.kill()
-    shutil.rmtree(copy)
     shutil.rmtree(image)
     return twice
 
@@ -181,14 +141,11 @@ def cut(
     trial: Trial, pool: concurrent.futures.ThreadPoolExecutor, number: int, durability: str, count: int
 ) -> CutResults:
     """Records a run, and cuts the power at this number of places."""
-    work, lanes = trial.work / f"sls-{durability}-{number}", trial.random.randint(1, 3)
-    work.mkdir()
+    destination = f", exactly_once: true, lanes: {trial.random.randint(1, 3)}"
     run = functools.partial(write_load, random.Random(trial.random.random()))
-    sandbox = trial.sandbox(storage=str(work / "sls.db"))
-    name, destination = f"once-{durability}-{number}", f", exactly_once: true, lanes: {lanes}"
-    recording = Recording(trial, name, None, [run], durability, destination, sandbox)
-    storage = SLSStorage(work, recording.events)
-    phases = storage.phases([index for index, _ in recording.log_syncs])
+    recording = Recording(trial, f"once-{durability}-{number}", None, [run], durability, destination)
+    sent = SentPackets(recording.events)
+    phases = sent.phases([index for index, _ in recording.log_syncs])
     phases["anywhere"] = list(range(len(recording.events)))
     # A cut at the end that leaves only synced data: without syncs, the sealed packets are forgotten.
     chosen = [(len(recording.events), "synced", "with answers on their way")]
@@ -197,13 +154,13 @@ def cut(
         chosen.append((trial.random.choice(phases[phase]), trial.random.choice(("kept", "any", "synced")), phase))
     chosen.sort()
     results = [
-        pool.submit(reopen, trial, recording, storage, place, phase, image)
+        pool.submit(reopen, trial, recording, sent, place, phase, image)
         for (_, _, phase), (place, image) in zip(
             chosen, recording.cuts(trial.random, [(place, order) for place, order, _ in chosen])
         )
     ]
     twice = [(phase, result.result()) for (_, _, phase), result in zip(chosen, results)]
-    return len(storage.packets), twice, len(recording.images)
+    return len(sent.packets), twice, len(recording.images)
 
 
 def some_twice(runs: Iterable[CutResults]) -> bool:
