@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-import http.server
 import json
 import select
 import socket
@@ -13,7 +12,6 @@ import struct
 import threading
 import time
 from collections.abc import Callable
-from email.message import Message
 from random import Random
 
 from harness.gateway import Log
@@ -26,91 +24,11 @@ MODES = [*STORING, "429", "500", "closed"]
 LATE = 2.5
 
 
-class LogServer:
-    """Keeps the logs in the order of their arrival, each with the `Idempotency-Key` of its request."""
+class Server:
+    """Answers requests, each connection on a thread of its own."""
 
-    def __init__(self, random: Random) -> None:
-        self.random, self.mode, self.disturbed = random, "open", 0
-        self.stored: list[tuple[str, Log]] = []
+    def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.listener = Listener(self)
-        self.port = self.listener.server_port
-        self.is_running = True
-        threading.Thread(target=self.listener.serve_forever, args=(0.05,), daemon=True).start()
-
-    def logs(self) -> list[tuple[str, Log]]:
-        with self.lock:
-            return list(self.stored)
-
-    def answer(self, head: Message[str, str], body: bytes) -> int | None:
-        """The status, or None for a connection that closes without an answer."""
-        with self.lock:
-            mode = self.mode if self.random.random() < 0.5 else "open"
-            self.disturbed += mode != "open"
-            if mode in ("open", *STORING):
-                content = gzip.decompress(body) if head["Content-Encoding"] == "gzip" else body
-                lines = content.splitlines() if "ndjson" in head["Content-Type"] else None
-                logs = json.loads(content) if lines is None else [json.loads(line) for line in lines]
-                self.stored += [(head["Idempotency-Key"], log) for log in logs]
-        if mode == "late":
-            time.sleep(LATE)
-        if mode in ("lost", "closed"):
-            return None
-        return 200 if mode in ("open", "late") else int(mode.split()[0])
-
-    def kill(self) -> None:
-        if self.is_running:
-            self.is_running = False
-            self.listener.shutdown()
-            self.listener.server_close()
-
-
-class Listener(http.server.ThreadingHTTPServer):
-    block_on_close = False
-    request_queue_size = 128
-
-    def __init__(self, server: LogServer) -> None:
-        self.log_server = server
-        super().__init__(("127.0.0.1", 0), RequestHandler)
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """A killed gateway breaks its connections."""
-
-
-class RequestHandler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: Listener
-
-    def do_POST(self) -> None:
-        length = int(self.headers["Content-Length"])
-        body = self.rfile.read(length)
-        status = self.server.log_server.answer(self.headers, body) if len(body) == length else None
-        if status is None:
-            self.close_connection = True
-            return
-        self.send_response(status)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Nothing is printed."""
-
-
-# Gives one request an invalid answer.
-InvalidAnswer = Callable[["Connection", bytes, "LyingServer"], None]
-# Seconds after which an invalid answer ends, even if the gateway still reads it.
-LONGEST = 20
-
-
-class LyingServer:
-    """Calls `give_answer` for each of the next `count` requests; passes on all later ones."""
-
-    def __init__(self, sandbox_port: int, give_answer: InvalidAnswer, count: int, trap: int) -> None:
-        self.sandbox_port, self.give_answer, self.left = sandbox_port, give_answer, count
-        # The port to which redirects lead.
-        self.trap = trap
-        self.lock = threading.Lock()
-        self.heard, self.longest, self.most = 0, 0.0, 0
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self.listen, daemon=True).start()
@@ -123,35 +41,85 @@ class LyingServer:
 
     def serve(self, accepted: socket.socket) -> None:
         connection = Connection(accepted)
-        try:
-            while request := connection.request():
-                with self.lock:
-                    self.heard += 1
-                    lies, self.left = self.left > 0, max(0, self.left - 1)
-                if not lies:
-                    accepted.sendall(self.forward(request))
-                    continue
-                began, connection.taken = time.monotonic(), 0
-                # The gateway may close the connection.
-                with contextlib.suppress(OSError):
-                    self.give_answer(connection, request, self)
-                with self.lock:
-                    self.longest = max(self.longest, time.monotonic() - began)
-                    self.most = max(self.most, connection.taken)
-                if connection.is_over:
-                    return
-        except OSError:
-            pass
-        finally:
-            accepted.close()
+        with contextlib.closing(accepted), contextlib.suppress(OSError):
+            while not connection.is_over and (request := connection.request()):
+                self.answer(connection, request)
+
+    def answer(self, connection: Connection, request: bytes) -> None:
+        raise NotImplementedError
+
+    def kill(self) -> None:
+        with contextlib.suppress(OSError):
+            self.listener.shutdown(socket.SHUT_RDWR)
+            self.listener.close()
+
+
+class LogServer(Server):
+    """Keeps the logs in the order of their arrival, each with the `Idempotency-Key` of its request."""
+
+    def __init__(self, random: Random) -> None:
+        self.random, self.mode, self.disturbed = random, "open", 0
+        self.stored: list[tuple[str, Log]] = []
+        super().__init__()
+
+    def logs(self) -> list[tuple[str, Log]]:
+        with self.lock:
+            return list(self.stored)
+
+    def answer(self, connection: Connection, request: bytes) -> None:
+        found = message(request)
+        assert found is not None
+        with self.lock:
+            mode = self.mode if self.random.random() < 0.5 else "open"
+            self.disturbed += mode != "open"
+            if mode in ("open", *STORING):
+                content = request[found.begin :]
+                content = gzip.decompress(content) if found.fields.get("content-encoding") == "gzip" else content
+                is_lines = "ndjson" in found.fields["content-type"]
+                logs = [json.loads(line) for line in content.splitlines()] if is_lines else json.loads(content)
+                self.stored += [(found.fields["idempotency-key"], log) for log in logs]
+        if mode == "late":
+            time.sleep(LATE)
+        if mode in ("lost", "closed"):
+            return connection.close()
+        status = "200" if mode in ("open", "late") else mode.split()[0]
+        connection.say(f"HTTP/1.1 {status} \r\nContent-Length: 0\r\n\r\n".encode())
+
+
+# Gives one request an invalid answer.
+InvalidAnswer = Callable[["Connection", bytes, "LyingServer"], None]
+# Seconds after which an invalid answer ends, even if the gateway still reads it.
+LONGEST = 20
+
+
+class LyingServer(Server):
+    """Calls `give_answer` for each of the next `count` requests; passes on all later ones."""
+
+    def __init__(self, sandbox_port: int, give_answer: InvalidAnswer, count: int, trap: int) -> None:
+        self.sandbox_port, self.give_answer, self.left = sandbox_port, give_answer, count
+        # The port to which redirects lead.
+        self.trap = trap
+        self.heard, self.longest, self.most = 0, 0.0, 0
+        super().__init__()
+
+    def answer(self, connection: Connection, request: bytes) -> None:
+        with self.lock:
+            self.heard += 1
+            lies, self.left = self.left > 0, max(0, self.left - 1)
+        if not lies:
+            return connection.say(self.forward(request))
+        began, connection.taken = time.monotonic(), 0
+        # The gateway may close the connection.
+        with contextlib.suppress(OSError):
+            self.give_answer(connection, request, self)
+        with self.lock:
+            self.longest = max(self.longest, time.monotonic() - began)
+            self.most = max(self.most, connection.taken)
 
     def forward(self, request: bytes) -> bytes:
         with socket.create_connection(("127.0.0.1", self.sandbox_port), 30) as sandbox:
             sandbox.sendall(request)
             return Connection(sandbox).request()
-
-    def end(self) -> None:
-        self.listener.close()
 
 
 class Connection:

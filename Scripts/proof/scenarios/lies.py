@@ -128,7 +128,7 @@ def check(trial: Trial) -> None:
     kinds = f"{len(servers)} lies of SLS and {len(seconds)} of a log server"
     trial.say(f"{kinds}, {heard} requests, delivered after {took:.1f} s; {cpu:.1f} s of processor time")
     for server in everyone:
-        server.end()
+        server.kill()
 
 
 def judge(
