@@ -1,42 +1,31 @@
 """A gateway with its queue in JetStream or PostgreSQL, while the servers of its queue and its machine are lost."""
 
 import json
-import shutil
 import signal
 import time
 import urllib.error
 
-from harness.gateway import Gateway
+from harness.program import Host
 from harness.queues import PROGRAMS, Brokers, Database
 from harness.waiting import look_until
-from proof.clients.device import Device
-from proof.clients.promised_logs import Senders
+from proof.scenarios.cluster.session import Session
 from proof.scenarios.judge import run_session
 from proof.trial import Trial, Unavailable
 
 # Kills of the gateway, each followed by a start on an empty directory.
 MOVES = {False: 4, True: 60}
 ROUNDS = {False: 1, True: 10}
-# Seconds after which commits must go on: an election takes 4 to 9, and a request that was refused is sent again.
-GOES_ON_WITHIN = 60
 
 
-class LoadedGateway:
-    """A gateway under load while the servers of its queue are broken."""
+class LoadedGateway(Session):
+    """A gateway under load while the servers of its queue are broken: a cluster of one."""
+
+    # An election takes 4 to 9 seconds, and a request that was refused is sent again.
+    goes_on_within, batch, pause = 60, 20, 0.0
 
     def __init__(self, trial: Trial, queue: Brokers | Database) -> None:
-        self.trial, self.sandbox, self.settings = trial, trial.sandbox(), queue.settings("steady", "broken")
-        self.gateway = self.start()
-        self.senders = Senders(trial, lambda: Device(self.gateway.devices, 30), batch=20)
-        # The first wait of all is not for an outage.
-        self.goes_on("nothing is broken yet")
-
-    def start(self) -> Gateway:
-        return self.trial.gateway(self.sandbox, self.settings, data=self.trial.work / "steady", seconds=60)
-
-    def goes_on(self, what: str) -> None:
-        if not self.senders.go_on(what, GOES_ON_WITHIN):
-            self.trial.say("\n".join(str(event) for event in list(self.gateway.events())[-20:]))
+        super().__init__(trial, queue, exactly_once=False, hosts=[Host()])
+        (self.member,) = self.members
 
     def refuses(self, seconds: float, without: str) -> None:
         before = self.senders.answered
@@ -50,24 +39,19 @@ class LoadedGateway:
 
     def reasons(self) -> str:
         try:
-            text = self.gateway.ask("/readyz")
+            text = self.member.running.ask("/readyz")
         except urllib.error.HTTPError as refusal:
             text = refusal.read()
         return "; ".join(json.loads(text)["reasons"])
 
     def end(self) -> None:
         self.senders.end()
-        ledger = self.gateway.drain()
-        self.trial.expect(ledger["closed"] and not ledger["ledger"]["queued"], f"the ledger is open: {ledger}")
-        self.gateway.kill()
-        shutil.rmtree(self.trial.work / "steady")
-        after = self.start().ledger()
-        self.trial.expect(after == ledger, f"after the loss of its machine the ledger is {after}, before {ledger}")
-        arrived, senders = self.senders.judge(self.sandbox), self.senders
-        self.trial.say(
-            f"{len(senders.promises.answered)} logs answered, {arrived.count} arrived; longest wait for commits "
-            f"{senders.longest:.1f} s, {senders.refused} requests refused meanwhile"
-        )
+        before = self.member.running.drain()
+        self.member.kill(loses_disk=True)
+        self.member.start()
+        after = self.member.ledger()
+        self.trial.expect(after == before, f"after the loss of its machine the ledger is {after}, before {before}")
+        super().end()
 
 
 def move(trial: Trial, queue: Brokers | Database) -> None:

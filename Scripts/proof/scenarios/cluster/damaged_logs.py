@@ -13,7 +13,7 @@ from typing import Any
 from harness.program import DidNotStart
 from harness.queues import Broker, Brokers, stream_of
 from harness.waiting import wait_until
-from proof.scenarios.cluster.session import ADOPTED_WITHIN, CLUSTER, GOES_ON_WITHIN, Member, Session
+from proof.scenarios.cluster.session import ADOPTED_WITHIN, CLUSTER, Member, Session
 from proof.trial import Trial
 
 ROUNDS = 2
@@ -106,7 +106,7 @@ class DamagedCluster(Session):
         """Logs wait in all shards: SLS is away."""
         self.sandbox.fault(status=503)
         filled = lambda: all(member.ledger()["ledger"]["queued"] >= FILLED for member in self.members)
-        self.wait_for(filled, GOES_ON_WITHIN, f"not all gateways have {FILLED} waiting logs")
+        self.wait_for(filled, self.goes_on_within, f"not all gateways have {FILLED} waiting logs")
 
     @contextlib.contextmanager
     def brokers_stopped(self) -> Iterator[None]:

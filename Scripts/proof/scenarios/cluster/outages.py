@@ -227,7 +227,6 @@ DISK_ROUNDS = 3
 REFUSED_WITHIN, REFUSED_FOR = 30, 5
 # What a broker without room writes into its log.
 DISABLED = b"resources, will be DISABLED"
-DISK_GOES_ON_WITHIN = 60
 
 
 def check_disks(trial: Trial) -> None:
@@ -249,6 +248,8 @@ def check_disks(trial: Trial) -> None:
 
 
 class FullCluster(Session):
+    goes_on_within = 60
+
     def __init__(self, trial: Trial, disks: list[SmallDisk]) -> None:
         self.disks = disks
         # How long the brokers' logs were before their disks were filled.
@@ -261,10 +262,10 @@ class FullCluster(Session):
         self.counts["disks filled"] += 1
         self.fill_disks([number])
         self.expect_disabled([number])
-        took = self.each_goes_on("a broker's disk is full", DISK_GOES_ON_WITHIN)
+        took = self.each_goes_on("a broker's disk is full")
         self.make_room([number])
-        again = self.each_goes_on("a broker has room again", DISK_GOES_ON_WITHIN)
-        self.settle(DISK_GOES_ON_WITHIN)
+        again = self.each_goes_on("a broker has room again")
+        self.settle(self.goes_on_within)
         self.trial.say(f"a broker's disk full: gateways accept logs after {took:.1f} s, with room after {again:.1f} s")
 
     def fill_all(self) -> None:
@@ -285,8 +286,8 @@ class FullCluster(Session):
         self.trial.say(f"all disks full: all refuse after {took:.1f} s; {'; '.join(sorted(states))}")
         self.expect_disabled(range(BROKERS))
         self.make_room(range(BROKERS))
-        again = self.each_goes_on("all brokers have room again", DISK_GOES_ON_WITHIN)
-        self.settle(DISK_GOES_ON_WITHIN)
+        again = self.each_goes_on("all brokers have room again")
+        self.settle(self.goes_on_within)
         self.trial.say(f"all gateways accept logs {again:.1f} s after there is room")
 
     def fill_disks(self, numbers: Sequence[int]) -> None:

@@ -19,15 +19,13 @@ from proof.trial import Trial
 
 GATEWAYS = 3
 CLUSTER = "proof"
+PAUSE = {False: 0.01, True: 0.08}
 # Each shard reserves five times as much on each broker.
 MAX_BYTES = ", max_bytes: 256MiB"
-# Seconds between two requests of a sender: the sandbox keeps a million logs, and all have to be there at the end.
-PAUSE = {False: 0.01, True: 0.08}
 # Requests of a sender to one gateway, before it goes to the next.
 REQUESTS_EACH = 20
 # A gateway is taken for dead after 12 s, and one that stopped after 15; the rest is for the heir, on a crowded machine.
 ADOPTED_WITHIN = 60
-GOES_ON_WITHIN = 30
 EMPTY_WITHIN = 90
 
 
@@ -94,6 +92,11 @@ class Member:
 class Session:
     """A cluster under load while its parts are broken, and the verdict about its logs."""
 
+    # Seconds, and the logs of a request.
+    goes_on_within, batch = 30.0, 10
+    # Seconds between two requests of a sender: the sandbox keeps a million logs, and all have to be there at the end.
+    pause: float | None = None
+
     def __init__(
         self,
         trial: Trial,
@@ -114,8 +117,8 @@ class Session:
         for member in self.members:
             member.start()
         self.turns = itertools.count()
-        pause = PAUSE[trial.is_long]
-        self.senders = Senders(trial, self.connect, batch=10, pause=pause, requests=REQUESTS_EACH)
+        pause = PAUSE[trial.is_long] if self.pause is None else self.pause
+        self.senders = Senders(trial, self.connect, self.batch, pause=pause, requests=REQUESTS_EACH)
         self.goes_on("nothing is broken yet")
 
     @property
@@ -138,8 +141,8 @@ class Session:
             raise ConnectionLost("no gateway is there")
         return living[next(self.turns) % len(living)].connect()
 
-    def goes_on(self, what: str, within: float = GOES_ON_WITHIN) -> None:
-        if not self.senders.go_on(what, within):
+    def goes_on(self, what: str, within: float | None = None) -> None:
+        if not self.senders.go_on(what, within or self.goes_on_within):
             for member in self.living:
                 self.trial.say("\n".join([member.node, *map(str, list(member.running.events())[-8:])]))
 
@@ -151,9 +154,9 @@ class Session:
         """One request to this gateway alone."""
         return self.senders.post_once(member.connect)
 
-    def each_goes_on(self, what: str, within: float = GOES_ON_WITHIN) -> float:
+    def each_goes_on(self, what: str, within: float | None = None) -> float:
         """Waits until each gateway accepts logs; the senders would find one that does. Returns the seconds."""
-        began = time.monotonic()
+        began, within = time.monotonic(), within or self.goes_on_within
         for member in self.living:
             left = max(1, began + within - time.monotonic())
             self.wait_for(lambda: self.post(member) == 200, left, f"{member.node} accepts no logs: {what}")
@@ -165,7 +168,7 @@ class Session:
         self.wait_for(self.is_settled, within, "there are other shards than those of the gateways")
 
     def is_settled(self) -> bool:
-        return all(member.fleet()["cluster_shards"] == GATEWAYS for member in self.members)
+        return all(member.fleet()["cluster_shards"] == len(self.members) for member in self.members)
 
     # Shards of gateways that are gone.
 
@@ -187,9 +190,9 @@ class Session:
         if self.wait_for(lambda: self.absorptions() > before, began + within - time.monotonic(), late):
             self.trial.say(f"{what}: its shard was emptied and absorbed after {time.monotonic() - began:.1f} s")
 
-    def begins_another(self, member: Member, before: set[str], what: str, within: float = GOES_ON_WITHIN) -> None:
+    def begins_another(self, member: Member, before: set[str], what: str, within: float | None = None) -> None:
         """A gateway whose shards were taken begins a shard with another name."""
-        self.wait_for(lambda: member.shards() - before, within, f"{what} has no new shard")
+        self.wait_for(lambda: member.shards() - before, within or self.goes_on_within, f"{what} has no new shard")
         taken = member.shards() & before
         self.trial.expect(not taken, f"{what} still has {taken}, which others have absorbed")
 
@@ -221,9 +224,9 @@ class Session:
         if self.exactly_once:
             self.trial.expect(twice == 0, f"{twice} logs were stored twice in spite of exactly_once")
         late = sum(member.fleet()["late_acknowledgements"] for member in self.members)
-        events = ", ".join(f"{count} {name}" for name, count in sorted(self.counts.items()))
+        events = "".join(f"{count} {name}, " for name, count in sorted(self.counts.items()))
         longest, refused = self.senders.longest, self.senders.refused
-        self.trial.say(f"{events}; longest wait for answers {longest:.1f} s, {refused} requests refused")
+        self.trial.say(f"{events}longest wait for answers {longest:.1f} s, {refused} requests refused")
         told = f"{answered} logs answered, {accepted} accepted, {arrived.count} arrived, {twice} of them twice"
         self.trial.say(f"{told}, {late} late acknowledgements, {arrived.kept_aside} with their own time kept aside")
         for member in self.members:
