@@ -1,12 +1,13 @@
 """An ordinary client beside an attack, and how long it waits for its answers."""
 
+import contextlib
 import datetime
 import random
 import time
 
 from harness.measures import slowness
 from harness.waiting import Worker
-from proof.clients.device import Device, body, log
+from proof.clients.device import ConnectionLost, Device, body, log
 from proof.trial import Trial
 
 # Seconds: allowed for the 99th percentile of answers and deliveries beyond the times at an undisturbed gateway.
@@ -58,6 +59,30 @@ class Neighbour(Worker):
     def end(self) -> None:
         super().end()
         self.device.close()
+
+
+class SteadyClients(Worker):
+    """Clients that send the same request at a steady pace, each on a connection that it keeps."""
+
+    def __init__(self, port: int, count: int, request: bytes) -> None:
+        self.port, self.request = port, request
+        self.times: list[float] = []
+        self.failures: list[str] = []
+        self.begin(count)
+
+    def work(self, number: int) -> None:
+        try:
+            # From another address than attackers', as in production.
+            with contextlib.closing(Device(self.port, 60, f"127.0.1.{number + 1}")) as device:
+                while not self.ended.wait(0.02):
+                    began = time.monotonic()
+                    device.socket.sendall(self.request)
+                    status, answer = device.answer()
+                    self.times.append(time.monotonic() - began)
+                    if status != 200:
+                        raise OSError(f"answer {status}: {answer[:200]!r}")
+        except (OSError, ConnectionLost) as error:
+            self.failures.append(str(error))
 
 
 class ControlGateway:

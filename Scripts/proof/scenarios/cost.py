@@ -1,17 +1,16 @@
 """No request within the default limits occupies a loop for more than 50 ms, or a worker thread for more than a second,
 on a machine as fast as the usual one."""
 
-import socket
 import time
 import typing
 
 from harness.gateway import Gateway
 from harness.measures import busy, contention, slowness, thread_seconds
-from harness.waiting import Worker
 from proof.attacks import costly_requests
 from proof.attacks.costly_requests import KNOWN, mutated, random_genes
 from proof.attacks.pieces import Built, Genes
 from proof.clients.device import exchange, request
+from proof.clients.neighbour import SteadyClients
 from proof.trial import Trial
 
 # Processor seconds that one request may take of a loop and of a worker thread, times the slowness of the machine.
@@ -114,31 +113,6 @@ class CostMeter:
         return best, status
 
 
-class HealthProber(Worker):
-    """Asks every loop for /healthz repeatedly, and keeps the longest wait."""
-
-    def __init__(self, port: int) -> None:
-        # The kernel spreads connections over the loops. Sixteen are enough to reach each of them.
-        self.connections = [socket.create_connection(("127.0.0.1", port), 60) for _ in range(16)]
-        self.longest, self.asked = 0.0, 0
-        self.begin(len(self.connections))
-
-    def work(self, number: int) -> None:
-        connection = self.connections[number]
-        while not self.ended.wait(0.02):
-            began = time.monotonic()
-            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: gateway\r\n\r\n")
-            answer = b""
-            while not answer.endswith(b"ok\n"):
-                answer += connection.recv(4096)
-            self.longest, self.asked = max(self.longest, time.monotonic() - began), self.asked + 1
-
-    def end(self) -> None:
-        super().end()
-        for connection in self.connections:
-            connection.close()
-
-
 def climb(
     trial: Trial, meter: CostMeter, dialect: str, start: tuple[Cost, Genes], seconds: float
 ) -> tuple[tuple[Cost, Genes], int]:
@@ -183,13 +157,16 @@ def check_health_beside(trial: Trial, meter: CostMeter, costliest: dict[str, tup
     """Measures how long /healthz waits on each loop while the gateway handles the most expensive requests found."""
     meter.start()
     made = [each for dialect, (_, genes, _) in costliest.items() if (each := costly_requests.request(dialect, genes))]
-    before, neighbour = busy(meter.pid), HealthProber(meter.gateway.devices)
+    # The kernel spreads connections over the loops. Sixteen are enough to reach each of them.
+    health = request("/healthz", None, method="GET")
+    before, probers = busy(meter.pid), SteadyClients(meter.gateway.devices, 16, health)
     try:
         for each in made:
             meter.send(each)
     finally:
-        neighbour.end()
+        probers.end()
     crowded = contention(before, busy(meter.pid))
     allowed = crowded * (LOOP_BAR * slowness() + 0.1)
-    trial.expect(neighbour.asked > 100, f"/healthz was asked only {neighbour.asked} times")
-    trial.at_most("/healthz beside them waited", neighbour.longest, allowed, "s", says=True)
+    trial.wrong(*(f"/healthz beside them: {failure}" for failure in probers.failures))
+    trial.expect(len(probers.times) > 100, f"/healthz was asked only {len(probers.times)} times")
+    trial.at_most("/healthz beside them waited", max(probers.times, default=0), allowed, "s", says=True)
