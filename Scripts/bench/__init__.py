@@ -1,1 +1,0 @@
-"""Measures one or two releases of Sluice, side by side."""

@@ -1,1 +1,0 @@
-"""Checks of a running gateway with other people's tools: promtool, schemathesis, testssl.sh."""

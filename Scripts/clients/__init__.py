@@ -1,1 +1,0 @@
-"""Real clients, and the requests of clients that cannot run here."""

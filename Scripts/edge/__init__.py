@@ -1,1 +1,0 @@
-"""Hostile and slow clients, directly and through the proxies that are in front of gateways."""

@@ -1,1 +1,0 @@
-"""Shared by all trials and checks: starts Sluice, waits for it, and sends it requests."""

@@ -1,1 +1,0 @@
-"""Proofs: attempts to make Sluice break its promises."""

@@ -1,1 +1,0 @@
-"""Hostile requests and clients, and what they cost."""

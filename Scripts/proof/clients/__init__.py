@@ -1,1 +1,0 @@
-"""Devices that send logs and record the answers."""

@@ -1,1 +1,0 @@
-"""The parts of the proof. `proof/__main__.py` names the module of each part."""

@@ -1,1 +1,0 @@
-"""Three gateways of one cluster under load, while their parts are broken."""
