@@ -1,10 +1,13 @@
 """What a part of the proof works with: a seed, a directory, programs that end with it, and the list of complaints."""
 
+import concurrent.futures
 import contextlib
+import os
 import pathlib
 import random
 import socket
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from harness.check import Run
@@ -59,6 +62,18 @@ class Trial(Run):
         one = f"  app: {{ {target}, packet: {{ age: 50ms }} {destination} }}"
         all_of_them = f"{destinations or one}\n{others}"
         return Gateway(self.work, data or self.work / "data", all_of_them, settings, programs=self.programs, **options)
+
+    @contextlib.contextmanager
+    def pool(self) -> Iterator[tuple[concurrent.futures.ThreadPoolExecutor, Callable[[], Sandbox]]]:
+        """A thread for each processor, and the sandbox of the thread that asks for it."""
+        own = threading.local()
+
+        def begin() -> None:
+            own.sandbox = self.sandbox()
+
+        begin()
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2, initializer=begin) as threads:
+            yield threads, lambda: own.sandbox
 
     def nowhere(self) -> str:
         """The URL of a server that takes connections and never answers."""

@@ -2,9 +2,7 @@
 
 import concurrent.futures
 import json
-import os
 import pathlib
-import queue
 import random
 import shutil
 import sqlite3
@@ -264,18 +262,14 @@ def sample(trial: Trial, all_points: list[Chosen], count: int) -> list[Chosen]:
 
 def check(trial: Trial) -> None:
     check_order(trial)
-    sandboxes: queue.SimpleQueue[Sandbox] = queue.SimpleQueue()
-    workers = os.cpu_count() or 2
-    for _ in range(workers):
-        sandboxes.put(trial.sandbox())
 
     def attempt(scene: KillScene, point: Point) -> bool:
         """True if the kill happened. The calls differ a little in each run, so it may need several tries."""
         name, call, number = point
-        sandbox, where = sandboxes.get(), f"{scene.name}, killed at {call} {number} of {name or 'the directory'}"
+        where = f"{scene.name}, killed at {call} {number} of {name or 'the directory'}"
         try:
             for _ in range(TRIES):
-                case = KilledRun(trial, scene, sandbox, where)
+                case = KilledRun(trial, scene, sandbox(), where)
                 was_killed = case.run(case.killing(*point))
                 case.check()
                 if was_killed:
@@ -284,14 +278,10 @@ def check(trial: Trial) -> None:
         except Exception as error:
             trial.wrong(f"{where}: {type(error).__name__}: {error}")
             return True
-        finally:
-            sandboxes.put(sandbox)
 
-    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+    with trial.pool() as (pool, sandbox):
         for scene in scenario(trial):
-            sandbox = sandboxes.get()
-            found, missed = points(trial, scene, sandbox)
-            sandboxes.put(sandbox)
+            found, missed = points(trial, scene, sandbox())
             chosen = sample(trial, found, 11)
             results = list(pool.map(lambda point: attempt(scene, point), chosen))
             # Under load one commit may do what two did, so failed kills are tried once more alone.

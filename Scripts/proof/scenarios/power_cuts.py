@@ -1,11 +1,10 @@
 """After a power cut at any moment the queue opens, and has everything it promised."""
 
-import concurrent.futures
 import os
 import pathlib
-import queue
 import random
 import shutil
+import threading
 from collections.abc import Iterator
 
 from harness.gateway import Gateway, Sandbox
@@ -117,30 +116,24 @@ def recordings(trial: Trial) -> Iterator[tuple[Recording, float]]:
 def check(trial: Trial) -> None:
     count = 1000 if trial.is_long else 40
     exactly_once.check(trial)
-    workers = os.cpu_count() or 2
-    sandboxes: queue.SimpleQueue[Sandbox] = queue.SimpleQueue()
-    for _ in range(workers):
-        sandboxes.put(trial.sandbox())
     # Images take space, so no more are written than are checked soon.
-    slots: queue.Queue[object] = queue.Queue(4 * workers)
+    slots = threading.Semaphore(4 * (os.cpu_count() or 2))
 
     def attempt(recording: Recording, place: int, image: pathlib.Path) -> int:
-        sandbox = sandboxes.get()
         try:
-            return reopen(trial, recording, place, image, sandbox)
+            return reopen(trial, recording, place, image, sandbox())
         except Exception as error:
             trial.wrong(f"{recording.name}, cut at call {place}: {type(error).__name__}: {error}; {image}")
             return 0
         finally:
-            sandboxes.put(sandbox)
-            slots.get()
+            slots.release()
 
-    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+    with trial.pool() as (pool, sandbox):
 
         def look(recording: Recording, part: float) -> int:
             results, places, ends = [], set(), set(recording.boundaries)
             for cut in recording.cuts(trial.random, recording.places(trial.random, int(part * count)), moves=True):
-                slots.put(cut)
+                slots.acquire()
                 places.add(cut[0])
                 results.append(pool.submit(attempt, recording, *cut))
             lost = [result.result() for result in results]
