@@ -1,5 +1,6 @@
 """What devices were promised, and whether it arrived. Each log names its own place."""
 
+import contextlib
 import json
 import random
 import threading
@@ -20,10 +21,11 @@ ORIGINAL_TIME = "__original_time__"
 
 
 class PromisedLogs:
-    """Log names, by what devices know of them. A name holds topic, source, tag and time: none can change unseen."""
+    """Log names, by what devices know of them, which may be on several threads. A name holds topic, source, tag and time:
+    none can change unseen."""
 
     def __init__(self, random: Random, topics: int = 4) -> None:
-        self.random = random
+        self.random, self.lock = random, threading.Lock()
         self.topics = topics
         # A gateway whose clock is far behind takes a log's time for wrong: the log then keeps it in another field.
         self.may_keep_time_aside = False
@@ -33,30 +35,26 @@ class PromisedLogs:
 
     def logs(self, count: int, size: int = 60, noise: str | None = None, **fields: str) -> list[Log]:
         """New logs with one topic and one second, each with noise of its own unless it is given."""
-        topic, then = self.random.randrange(self.topics), int(time.time())
-        made = []
-        for _ in range(count):
-            self.next += 1
-            made.append(log(f"{self.next}|t{topic}|s{topic}|u{topic}|{then}", self.random, size, noise) | fields)
-        return made
-
-    def note_sent(self, logs: list[Log]) -> None:
-        self.unanswered |= {each["name"] for each in logs}
-
-    def note_answered(self, logs: list[Log]) -> None:
-        names = {each["name"] for each in logs}
-        self.unanswered -= names
-        self.answered |= names
+        with self.lock:
+            topic, then = self.random.randrange(self.topics), int(time.time())
+            place, first = f"t{topic}|s{topic}|u{topic}|{then}", self.next + 1
+            self.next += count
+            names = [f"{number}|{place}" for number in range(first, first + count)]
+            return [log(name, self.random, size, noise) | fields for name in names]
 
     def post(self, device: Device, logs: list[Log]) -> int | None:
         """The status, or None without an answer. Notes the logs accordingly."""
-        self.note_sent(logs)
+        names = {each["name"] for each in logs}
+        with self.lock:
+            self.unanswered |= names
         try:
             status, _ = device.post(*request(logs))
         except ConnectionLost:
             return None
         if status == 200:
-            self.note_answered(logs)
+            with self.lock:
+                self.unanswered -= names
+                self.answered |= names
         return status
 
     def arrived(self, sandbox: Sandbox) -> "Arrived":
@@ -198,14 +196,11 @@ class Senders(Worker):
         device: Device | None = None
         posted = 0
         while not self.ended.is_set():
-            logs = self.new_logs()
-            status = None
+            logs, status = self.promises.logs(self.batch), None
             while status != 200 and not self.ended.is_set():
-                try:
+                with contextlib.suppress(OSError, ConnectionLost):
                     device = device or self.connect()
-                    status, _ = device.post(*request(logs))
-                except (ConnectionLost, OSError):
-                    pass
+                    status = self.post(device, logs)
                 if status != 200:
                     # A balancer would send it elsewhere.
                     device = None
@@ -213,35 +208,22 @@ class Senders(Worker):
                         self.refused += 1
                     self.ended.wait(0.1)
             if status == 200:
-                self.note_answered(logs)
                 posted += 1
                 if self.requests is not None and posted % self.requests == 0:
                     device = None
                 self.ended.wait(self.pause)
 
-    def new_logs(self) -> list[Log]:
+    def post(self, device: Device, logs: list[Log]) -> int | None:
+        status = self.promises.post(device, logs)
         with self.lock:
-            logs = self.promises.logs(self.batch)
-            self.promises.note_sent(logs)
-            return logs
-
-    def note_answered(self, logs: list[Log]) -> None:
-        with self.lock:
-            self.promises.note_answered(logs)
-            self.answered += 1
+            self.answered += status == 200
+        return status
 
     def post_once(self, connect: Callable[[], Device]) -> int | None:
         """One request beside those of the senders, which is not repeated. None: no answer."""
-        logs = self.new_logs()
-        try:
-            device = connect()
-            status, _ = device.post(*request(logs))
-            device.close()
-        except (ConnectionLost, OSError):
-            return None
-        if status == 200:
-            self.note_answered(logs)
-        return status
+        with contextlib.suppress(OSError, ConnectionLost), contextlib.closing(connect()) as device:
+            return self.post(device, self.promises.logs(self.batch))
+        return None
 
     def go_on(self, what: str, within: float) -> bool:
         began, goal = time.monotonic(), self.answered + GOES_ON

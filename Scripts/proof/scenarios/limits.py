@@ -121,9 +121,7 @@ def burst(life: Life, seconds: float) -> dict[int | None, int]:
             except OSError:
                 continue
             while status is not None and time.monotonic() < ends and answers.get(200, 0) < TAKEN:
-                with lock:
-                    logs = life.promises.logs(40, noise=noise)
-                status = life.promises.post(connection, logs)
+                status = life.promises.post(connection, life.promises.logs(40, noise=noise))
                 with lock:
                     answers[status] = answers.get(status, 0) + 1
             status = 0
