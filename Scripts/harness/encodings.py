@@ -30,13 +30,15 @@ def zstd(content: bytes) -> bytes:
     it.ZSTD_compressBound.argtypes = [ctypes.c_size_t]
     it.ZSTD_compress.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int]
     room = ctypes.create_string_buffer(it.ZSTD_compressBound(len(content)))
-    return room.raw[: it.ZSTD_compress(room, len(room), content, len(content), 1)]
+    size = it.ZSTD_compress(room, len(room), content, len(content), 1)
+    return room.raw[:size]
 
 
 def lz4(content: bytes) -> bytes:
     it = library("lz4")
     room = ctypes.create_string_buffer(it.LZ4_compressBound(len(content)))
-    return room.raw[: it.LZ4_compress_default(content, room, len(content), len(room))]
+    size = it.LZ4_compress_default(content, room, len(content), len(room))
+    return room.raw[:size]
 
 
 def unlz4(block: bytes, size: int) -> bytes:
