@@ -6,7 +6,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterator
 
-from harness.encodings import field, varint
+from harness.encodings import field, lz4, varint
 
 # The target and its expected status. A 200 must go to the logstore `tricks` and to no other.
 TARGETS = {
@@ -106,13 +106,6 @@ def zstd(size: int, window: int = 0x58, claimed: int | None = None) -> bytes:
     return head + b"".join(struct.pack("<I", block)[:3] + b" " for block in blocks)
 
 
-def lz4_block(size: int) -> bytes:
-    """A blank, a match that repeats it, and the five literals that must end a block."""
-    rest = size - 6 - 4
-    long = b"\xff" * ((rest - 15) // 255) + bytes([(rest - 15) % 255])
-    return b"\x1f \x01\x00" + long + b"\x50     "
-
-
 def snappy(size: int, claimed: int | None = None) -> bytes:
     """A blank, and copies of 64 bytes of it."""
     copies = size // 64
@@ -124,7 +117,7 @@ LZ4_FRAME = bytes.fromhex("04224d18607073")
 
 
 def lz4_frame(blocks: int) -> bytes:
-    block = lz4_block(4 * MIB)
+    block = lz4(b" " * (4 * MIB))
     return LZ4_FRAME + (struct.pack("<I", len(block)) + block) * blocks + bytes(4)
 
 
@@ -156,11 +149,12 @@ def coded(name: str, coding: str, content: bytes, *right: int, claims: int | Non
 
 def bombs() -> Iterator[Body]:
     large, claim = 64 * MIB, 1 << 62
+    packed = lz4(b" " * large)
     twice, skipped = gzip.compress(deflated(large, 31)), bytes.fromhex("502a4d1800000000") * MIB
     yield coded("gzip", "gzip", deflated(large, 31), 413)
     yield coded("deflate", "deflate", deflated(large), 413)
     yield coded("zstd", "zstd", zstd(1 << 30), 413)
-    yield coded("lz4", "lz4", lz4_block(large), 413, claims=large)
+    yield coded("lz4", "lz4", packed, 413, claims=large)
     yield coded("gzip in gzip", "gzip", twice, 400)
     yield coded("gzip, gzip", "gzip, gzip", twice, 400, 415)
     yield coded("gzip of many members", "gzip", gzip.compress(b" " * 9000) * 60000, 400, 413)
@@ -178,10 +172,10 @@ def bombs() -> Iterator[Body]:
     yield coded("snappy of padding", "snappy", SNAPPY_START + bytes.fromhex("fe000000") * (2 * MIB), 400)
     empty = bytes.fromhex("01040000d8ea82a2")
     yield coded("snappy of empty chunks", "x-snappy-framed", SNAPPY_START + empty * MIB, 400)
-    yield coded("lz4 that claims nothing", "lz4", lz4_block(large), 400)
-    yield "PutLogs, lz4", PUT, lz4_block(large), package("lz4", large), {400, 413}
-    yield "PutLogs, lz4 that claims 1 B", PUT, lz4_block(large), package("lz4", 1), {400, 413}
-    yield "PutLogs, lz4 that claims 2^62", PUT, lz4_block(MIB), package("lz4", claim), {400, 413}
+    yield coded("lz4 that claims nothing", "lz4", packed, 400)
+    yield "PutLogs, lz4", PUT, packed, package("lz4", large), {400, 413}
+    yield "PutLogs, lz4 that claims 1 B", PUT, packed, package("lz4", 1), {400, 413}
+    yield "PutLogs, lz4 that claims 2^62", PUT, lz4(b" " * MIB), package("lz4", claim), {400, 413}
     yield "PutLogs, deflate", PUT, deflated(large), package("deflate", large), {400, 413}
     yield "PutLogs, zstd", PUT, zstd(large), package("zstd", 9 * MIB), {400, 413}
     yield "Loki, snappy", LOKI, snappy(9 * MIB), [PROTOBUF], {400, 413}
