@@ -1,6 +1,6 @@
 # Shared by the benchmarks: a scratch directory, a sink, a gateway, and functions that read its figures.
 connections=${BENCH_CONNECTIONS:-32}
-bench=.build/release/sluice-bench
+bench=${SLUICE_BENCH:-.build/release/sluice-bench}
 sluice=${BENCH_SLUICE:-.build/release/sluice}
 results=bench-results/$(date -u +%Y%m%dT%H%M%SZ)
 mkdir -p "$results"
@@ -24,71 +24,61 @@ calc() { awk "BEGIN { printf \"$1\", $2 }"; }
 
 machine() { echo "machine: $(nproc) x $(sed -n 's/model name[^:]*: //p' /proc/cpuinfo | head -1), $(uname -sr)"; }
 
+# await SECONDS COMMAND...: waits until the command succeeds, and fails when it takes longer. It looks every $pause seconds.
+await() {
+    local end=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        [ "$SECONDS" -lt "$end" ] || return 1
+        sleep "${pause:-0.2}"
+    done
+}
+
 # start_sink [PORT]: uses a free port by default.
 start_sink() {
     : >"$scratch/sink"
     "$bench" sink "${1:-0}" >"$scratch/sink" &
     sink=$!
     children+=("$sink")
-    for _ in $(seq 50); do
-        sink_port=$(cat "$scratch/sink")
-        [ -n "$sink_port" ] && return
-        sleep 0.1
-    done
-    echo "bench: the sink did not start" >&2
-    exit 1
+    pause=0.05 await 5 test -s "$scratch/sink" || { echo "bench: the sink did not start" >&2; exit 1; }
+    sink_port=$(cat "$scratch/sink")
 }
 
-# destination NAME: its settings.
+# destination NAME [PORT [MORE]]: its settings.
 destination() {
-    echo "  $1: { endpoint: \"http://localhost:$sink_port\", project: $1, logstore: \"*\", region: bench }"
+    echo "  $1: { endpoint: \"http://localhost:${2:-$sink_port}\", project: $1, logstore: \"*\", region: bench${3:-} }"
 }
 
-# The settings of a gateway with an empty queue. The destinations come last: more may follow.
+# configure [COMMAND...]: the settings of a gateway with an empty queue. The command prints more destinations.
 configure() {
     rm -rf "$scratch/data"
-    cat >"$scratch/sluice.yaml" <<EOF
-listen: 127.0.0.1:0
-admin: { listen: "127.0.0.1:0", token: "$token" }
-data_dir: $scratch/data
-credentials:
-  default: { from: static, access_key_id: bench-id, access_key_secret: bench-secret }
-EOF
-    { echo "destinations:"; destination app; } >>"$scratch/sluice.yaml"
+    {
+        echo "listen: 127.0.0.1:0"
+        echo "admin: { listen: \"127.0.0.1:0\", token: \"$token\" }"
+        echo "data_dir: $scratch/data"
+        echo "credentials: { default: { from: static, access_key_id: bench-id, access_key_secret: bench-secret } }"
+        echo "destinations:"
+        destination app
+        "$@"
+    } >"$scratch/sluice.yaml"
 }
 
-# Starts a gateway with an empty queue.
-start() {
-    configure
-    serve
-}
-
-# Starts a gateway with the existing queue.
+# Starts a gateway on the queue that is there.
 serve() {
-    port= admin_port=
     : >"$scratch/gateway.log"
     "$sluice" serve --config "$scratch/sluice.yaml" 2>"$scratch/gateway.log" &
     gateway=$!
     children+=("$gateway")
-    for _ in $(seq 1000); do
-        read -r port admin_port < <(sed -n 's/.*"sluice is ready".*"devices":"[^"]*:\([0-9]*\)","admin":"[^"]*:\([0-9]*\)".*/\1 \2/p' "$scratch/gateway.log") || true
-        [ -n "${admin_port:-}" ] && break
-        sleep 0.01
-    done
-    if [ -z "${admin_port:-}" ]; then
+    pause=0.01 await 20 grep -q '"sluice is ready".*}$' "$scratch/gateway.log" || {
         echo "bench: the gateway did not start:" >&2
         cat "$scratch/gateway.log" >&2
         exit 1
-    fi
+    }
+    local ready='s/.*"sluice is ready".*"devices":"[^"]*:\([0-9]*\)","admin":"[^"]*:\([0-9]*\)".*/\1 \2/p'
+    read -r port admin_port < <(sed -n "$ready" "$scratch/gateway.log")
     # The address for posts.
     url=http://127.0.0.1:$port
 }
 
-drained() {
-    for _ in $(seq 300); do
-        [ "$(metrics | ledger queued)" = 0 ] && return
-        sleep 0.2
-    done
-    echo "bench: the queue is not empty after a minute" >&2
-}
-
+# At most so many logs wait.
+queued_at_most() { [ "$(metrics | ledger queued)" -le "$1" ]; }
