@@ -1,7 +1,6 @@
 """How long a shard waits for its next gateway, by its size."""
 
 import concurrent.futures
-import http.client
 import json
 import pathlib
 import sys
@@ -13,6 +12,7 @@ from typing import Any
 from harness.gateway import Gateway
 from harness.queues import Brokers
 from harness.waiting import look_until
+from proof.clients.device import Device
 from proof.trial import Trial
 
 SENDERS = 4
@@ -27,12 +27,9 @@ def fill(gateway: Gateway, megabytes: int) -> None:
     body = json.dumps({"__topic__": "t", "__source__": "s", "__logs__": logs}).encode()
 
     def send(_: int) -> None:
-        connection = http.client.HTTPConnection("127.0.0.1", gateway.devices, timeout=60)
+        device = Device(gateway.devices, 60)
         while queue(gateway)["bytes"] < megabytes * 1_000_000:
-            connection.request("POST", "/logstores/app/track", body)
-            answer = connection.getresponse()
-            answer.read()
-            if answer.status != 200:
+            if device.post("/logstores/app/track", body)[0] != 200:
                 time.sleep(0.2)
 
     with concurrent.futures.ThreadPoolExecutor(SENDERS) as senders:

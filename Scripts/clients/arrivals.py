@@ -22,6 +22,7 @@ def taken(answered: Answer, what: str) -> Answer:
 
 
 Log = dict[str, Any]
+TEXT = 'first\nsecond\t"quoted" \\ 世界 \U0001f600'
 # Fields that the sandbox adds, and the gateway's own name for a packet.
 ADDED = {"__cursor__", "__pack_index__", "__request_id__", "__received__", "__tag__:__pack_id__"}
 # Fields whose value is JSON: neither spaces nor the order of members matter.

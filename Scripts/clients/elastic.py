@@ -6,9 +6,7 @@ from typing import Any
 
 from elasticsearch import Elasticsearch, helpers
 
-from clients.arrivals import Arrivals, Sent
-
-TEXT = 'first\nsecond\t"quoted" \\ 世界 \U0001f600'
+from clients.arrivals import TEXT, Arrivals, Sent
 
 
 def connect(arrivals: Arrivals, **settings: Any) -> Elasticsearch:

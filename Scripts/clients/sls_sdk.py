@@ -7,9 +7,7 @@ from typing import Any
 from aliyun.log import LogClient, LogException, LogItem, PutLogsRequest
 from aliyun.log.log_logs_pb2 import LogGroup
 
-from clients.arrivals import Arrivals, Sent
-
-TEXT = 'first\nsecond\t"quoted" \\ 世界 \U0001f600'
+from clients.arrivals import TEXT, Arrivals, Sent
 
 
 def connect(port: int, endpoint: str, version: str, token: str | None = None) -> LogClient:

@@ -7,9 +7,8 @@ import time
 
 from splunk_handler import SplunkHandler
 
-from clients.arrivals import Answer, Arrivals, Sent, taken
+from clients.arrivals import TEXT, Answer, Arrivals, Sent, taken
 
-TEXT = 'first\nsecond\t"quoted" \\ 世界 \U0001f600'
 TOKEN = {"Authorization": "Splunk 00000000-0000-0000-0000-000000000000"}
 
 

@@ -11,7 +11,6 @@ import random
 import re
 import shutil
 import time
-from collections.abc import Iterable
 from random import Random
 
 from harness.gateway import Gateway, Sandbox
@@ -85,9 +84,6 @@ class SentPackets:
                     trial.expect(status == 200, f"SLS refuses a packet that it had: {status} {answer[:200]!r}")
 
 
-# Packets, the logs that were stored twice by the phase of each cut, and different disks.
-CutResults = tuple[int, list[tuple[str, int]], int]
-
 LOGSTORE = "app"
 
 
@@ -139,8 +135,8 @@ def reopen(trial: Trial, recording: Recording, sent: SentPackets, place: int, ph
 
 def cut(
     trial: Trial, pool: concurrent.futures.ThreadPoolExecutor, number: int, durability: str, count: int
-) -> CutResults:
-    """Records a run, and cuts the power at this number of places."""
+) -> tuple[SentPackets, Recording, list[tuple[str, int]]]:
+    """Records a run, and cuts the power at this number of places. Returns the logs that were stored twice, by phase."""
     destination = f", exactly_once: true, lanes: {trial.random.randint(1, 3)}"
     run = functools.partial(write_load, random.Random(trial.random.random()))
     recording = Recording(trial, f"once-{durability}-{number}", None, [run], durability, destination)
@@ -160,27 +156,24 @@ def cut(
         )
     ]
     twice = [(phase, result.result()) for (_, _, phase), result in zip(chosen, results)]
-    return len(sent.packets), twice, len(recording.images)
-
-
-def some_twice(runs: Iterable[CutResults]) -> bool:
-    return any(logs for _, twice, _ in runs for _, logs in twice)
+    return sent, recording, twice
 
 
 def check(trial: Trial) -> None:
     count, runs = (20, 3) if trial.is_long else (6, 1)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
         for durability in ("full", "normal"):
-            done = [cut(trial, pool, number, durability, count) for number in range(runs)]
+            name = f"exactly once, {durability}"
+            done, packets, images = 0, 0, 0
+            twice: list[tuple[str, int]] = []
             # Without syncs some logs must be stored twice. On a slow machine, which syncs much, few cuts show it.
-            while durability == "normal" and len(done) < runs + 3 and not some_twice(done):
-                done.append(cut(trial, pool, len(done), durability, count))
-            packets, found, images = zip(*done)
-            twice = [each for one in found for each in one]
+            while done < runs or (durability == "normal" and done < runs + 3 and not any(logs for _, logs in twice)):
+                sent, recording, found = cut(trial, pool, done, durability, count)
+                done, packets, images = done + 1, packets + len(sent.packets), images + len(recording.images)
+                twice += found
             phases = collections.Counter(phase for phase, _ in twice)
-            told = f"{sum(packets)} packets; {len(twice)} power cuts, {sum(images)} disks differ, {dict(phases)}"
-            most = max(logs for _, logs in twice)
-            trial.say(f"exactly once, {durability}: {told}; at most {most} logs were stored twice")
-            trial.expect(sum(images) > len(twice) / 4, f"exactly once, {durability}: most cuts left the same disk")
-            is_seen = durability == "full" or some_twice(done)
+            told = f"{packets} packets; {len(twice)} power cuts, {images} disks differ, {dict(phases)}"
+            trial.say(f"{name}: {told}; at most {max(logs for _, logs in twice)} logs were stored twice")
+            trial.expect(images > len(twice) / 4, f"{name}: most cuts left the same disk")
+            is_seen = durability == "full" or any(logs for _, logs in twice)
             trial.expect(is_seen, "without syncs nothing was stored twice: the check is blind")

@@ -54,18 +54,16 @@ def project(number: int) -> str:
     return f"lies-{number}"
 
 
+TIMES_OUT = f"packet: {{ age: 50ms }}, connect_timeout: 1s, send_timeout: {SEND_TIMEOUT}s, stall_timeout: 1s"
+
+
 def destination(name: str, port: int) -> str:
-    return (
-        f'  {name}: {{ endpoint: "http://localhost:{port}", project: {name}, logstore: "*", region: sandbox, '
-        f"packet: {{ age: 50ms }}, connect_timeout: 1s, send_timeout: {SEND_TIMEOUT}s, stall_timeout: 1s }}"
-    )
+    place = f'endpoint: "http://localhost:{port}", project: {name}, logstore: "*", region: sandbox'
+    return f"  {name}: {{ {place}, {TIMES_OUT} }}"
 
 
 def log_server(name: str, port: int) -> str:
-    return (
-        f"  {name}-http: {{ kind: http, url: http://localhost:{port}/in, success: [200], packet: {{ age: 50ms }}, "
-        f"connect_timeout: 1s, send_timeout: {SEND_TIMEOUT}s, stall_timeout: 1s }}"
-    )
+    return f"  {name}-http: {{ kind: http, url: http://localhost:{port}/in, success: [200], {TIMES_OUT} }}"
 
 
 def post_to_all(trial: Trial, gateway: Gateway, servers: list[LyingServer], number: int) -> dict[str, str]:
