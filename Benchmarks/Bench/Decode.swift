@@ -7,8 +7,8 @@ import System
 func runDecode(bodies: String, seconds: Double) {
     let files = readBodies(bodies).map { UnsafeRawBufferPointer(rebasing: $0[..<($0.count - 64)]) }
     let json = JSONLogDecoder()
+    let rules = LogRules(times: .sls)
     func read(_ file: UnsafeRawBufferPointer) -> EncodedLogs {
-        let rules = LogRules(times: .sls)
         guard let logs = try? json.decodePlain(file, BatchTiming(arrival: .now), rules) else {
             fatalError("a body is not readable")
         }
@@ -22,33 +22,34 @@ func runDecode(bodies: String, seconds: Double) {
         copy.copyBytes(from: group)
         return UnsafeRawBufferPointer(copy)
     }
-    measure("decode", files, seconds) { read($0).count }
-    measure("decode_putlogs", groups, seconds) { group in
-        let rules = LogRules(times: .sls)
+    var next = 0
+    measure("decode", seconds) {
+        next += 1
+        let file = files[next % files.count]
+        return (read(file).count, file.count)
+    }
+    measure("decode_putlogs", seconds) {
+        next += 1
+        let group = groups[next % groups.count]
         guard let logs = try? putLogs.decode(group, BatchTiming(arrival: .now), rules) else {
             fatalError("a group is not readable")
         }
-        return logs.logs.sound.count
+        return (logs.logs.sound.count, group.count)
     }
 }
 
-private func measure(
-    _ name: String,
-    _ bodies: [UnsafeRawBufferPointer],
-    _ seconds: Double,
-    _ decode: (UnsafeRawBufferPointer) -> Int
-) {
+/// Repeats the work for so many seconds, and prints what it does in a second of this thread's
+/// processor time.
+func measure(_ name: String, _ seconds: Double, _ work: () -> (logs: Int, bytes: Int)) {
     var logs = 0
     var bytes = 0
-    var next = 0
     let start = processorSeconds()
     let end = Moment.now + .milliseconds(Int64(seconds * 1000))
     while Moment.now < end {
         for _ in 0..<64 {
-            let body = bodies[next % bodies.count]
-            next += 1
-            logs += decode(body)
-            bytes += body.count
+            let done = work()
+            logs += done.logs
+            bytes += done.bytes
         }
     }
     let processor = processorSeconds() - start
@@ -58,7 +59,7 @@ private func measure(
     )
 }
 
-func processorSeconds() -> Double {
+private func processorSeconds() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
