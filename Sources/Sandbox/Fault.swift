@@ -325,8 +325,8 @@ extension Sandbox {
         }
     }
 
-    func addFault(_ body: UnsafeRawBufferPointer) throws(SLSRefusal) -> Answer {
-        var fields = try ControlFields(body)
+    func addFault(_ request: ReceivedRequest) throws(SLSRefusal) -> Answer {
+        var fields = try ControlFields(request.body)
         let fault = try Fault(&fields)
         guard let id = state.withLock({ $0.faults.add(fault) }) else {
             throw .badParameter(

@@ -64,8 +64,8 @@ extension Sandbox {
         }
     }
 
-    func setKey(_ body: UnsafeRawBufferPointer) throws(SLSRefusal) -> Answer {
-        var fields = try ControlFields(body)
+    func setKey(_ request: ReceivedRequest) throws(SLSRefusal) -> Answer {
+        var fields = try ControlFields(request.body)
         let id = try fields.text("access_key_id")
         let secret = try fields.text("access_key_secret", bytesMax: 4096)
         let token = try fields.text("security_token", bytesMax: 8192)

@@ -4,16 +4,10 @@ import System
 
 /// The received logs, in SQLite. A full archive drops its oldest requests with their logs.
 struct LogArchive: ~Copyable {
-    struct Size: Equatable, Sendable {
-        var requests = 0
-        var logs = 0
-        var bytes = 0
-    }
-
     struct Receipt: Equatable, Sendable {
         /// The logstore already had this pack id.
         let isDuplicate: Bool
-        let dropped: Size
+        let dropped: LogTally
     }
 
     let database: Connection
@@ -23,7 +17,7 @@ struct LogArchive: ~Copyable {
     let bytesMax: Int
     let lanesMax: Int
 
-    private(set) var size: Size
+    private(set) var size: LogTally
     private(set) var lastRequest: Int64
     /// The cursor after the newest log. It never goes back, even when the archive is cleared.
     private(set) var lastLog: Int64
@@ -40,7 +34,7 @@ struct LogArchive: ~Copyable {
         logsMax = capacity.storedLogsMax
         bytesMax = capacity.storedBytesMax
         lanesMax = capacity.lanesMax
-        size = Size(
+        size = LogTally(
             requests: Int(sums.integer(0)),
             logs: Int(sums.integer(1)),
             bytes: Int(sums.integer(2))
@@ -54,8 +48,7 @@ struct LogArchive: ~Copyable {
     struct Address: Sendable {
         let project: String
         let logstore: String
-        let requestID: String
-        let received: WallTime
+        let visit: Sandbox.Visit
         /// The hash key and sequence id of an exactly-once write.
         var lane: (key: String, sequence: UInt64)?
     }
@@ -72,9 +65,8 @@ struct LogArchive: ~Copyable {
             if let lane = address.lane { try move(lane, of: address) }
             let dropped = try dropOldest(sparing: added)
             try database.execute("COMMIT")
-            size.requests += 1 - dropped.requests
-            size.logs += added.logs - dropped.logs
-            size.bytes += added.bytes - dropped.bytes
+            size += added
+            size -= dropped
             lastRequest += 1
             lastLog += Int64(added.logs)
             return Receipt(isDuplicate: isDuplicate, dropped: dropped)
@@ -96,16 +88,14 @@ struct LogArchive: ~Copyable {
             try? database.execute("ROLLBACK")
             throw error
         }
-        size = Size()
+        size = LogTally()
         try database.execute("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
     /// The last sequence id of a lane; nil for an unused lane.
-    func sequence(of key: String, _ project: String, _ logstore: String) throws(SQLiteError)
-        -> UInt64?
-    {
-        statements.findLane.bind(1, project)
-        statements.findLane.bind(2, logstore)
+    func sequence(of key: String, at address: Address) throws(SQLiteError) -> UInt64? {
+        statements.findLane.bind(1, address.project)
+        statements.findLane.bind(2, address.logstore)
         statements.findLane.bind(3, key)
         guard try statements.findLane.step() else { return nil }
         defer { statements.findLane.reset() }
@@ -129,14 +119,14 @@ struct LogArchive: ~Copyable {
     func insert(
         _ logs: ReceivedLogs,
         at address: Address
-    ) throws(SQLiteError) -> Size {
+    ) throws(SQLiteError) -> LogTally {
         let count = logs.entries.count
         let bytes =
             logs.json.bytes.count + logs.tags.bytes.count + logs.topic.utf8.count
             + logs.source.utf8.count + (count + 4) * Self.overheadBytes
         statements.insertRequest.bind(1, lastRequest + 1)
-        statements.insertRequest.bind(2, address.received.nanoseconds)
-        statements.insertRequest.bind(3, address.requestID)
+        statements.insertRequest.bind(2, address.visit.now.nanoseconds)
+        statements.insertRequest.bind(3, address.visit.requestID)
         statements.insertRequest.bind(4, address.project)
         statements.insertRequest.bind(5, address.logstore)
         statements.insertRequest.bind(6, logs.topic)
@@ -162,7 +152,7 @@ struct LogArchive: ~Copyable {
                 try statements.insertLog.run()
             }
         }
-        return Size(requests: 1, logs: count, bytes: bytes)
+        return LogTally(requests: 1, logs: count, bytes: bytes)
     }
 
     func move(
@@ -180,8 +170,8 @@ struct LogArchive: ~Copyable {
         try statements.trimLanes.run()
     }
 
-    func dropOldest(sparing added: Size) throws(SQLiteError) -> Size {
-        var dropped = Size()
+    func dropOldest(sparing added: LogTally) throws(SQLiteError) -> LogTally {
+        var dropped = LogTally()
         while size.requests - dropped.requests > 0,
             size.logs + added.logs - dropped.logs > logsMax
                 || size.bytes + added.bytes - dropped.bytes > bytesMax,
@@ -199,6 +189,25 @@ struct LogArchive: ~Copyable {
             try statements.deleteRequest.run()
         }
         return dropped
+    }
+}
+
+/// Requests with their logs and bytes.
+struct LogTally: Equatable, Sendable {
+    var requests = 0
+    var logs = 0
+    var bytes = 0
+
+    static func += (sum: inout LogTally, more: LogTally) {
+        sum.requests += more.requests
+        sum.logs += more.logs
+        sum.bytes += more.bytes
+    }
+
+    static func -= (sum: inout LogTally, less: LogTally) {
+        sum.requests -= less.requests
+        sum.logs -= less.logs
+        sum.bytes -= less.bytes
     }
 }
 

@@ -9,7 +9,7 @@ struct LogsPage {
     let query: LogQuery
     let logs: [ShownLog]
     let statistics: Statistics
-    let size: LogArchive.Size
+    let size: LogTally
     let faults: [FaultPlan.Entry]
     let rateLimits: [RateLimit]
 

@@ -35,8 +35,8 @@ extension Sandbox {
         }
     }
 
-    func setPoison(_ body: UnsafeRawBufferPointer) throws(SLSRefusal) -> Answer {
-        var fields = try ControlFields(body)
+    func setPoison(_ request: ReceivedRequest) throws(SLSRefusal) -> Answer {
+        var fields = try ControlFields(request.body)
         let key = try fields.text("key")
         let code = try fields.text("code") ?? "PostBodyInvalid"
         let status = try fields.integer("status", in: 400...499)

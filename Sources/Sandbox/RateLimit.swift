@@ -122,8 +122,8 @@ extension Sandbox {
         json.member("code", limit.code)
     }
 
-    func setLimit(_ body: UnsafeRawBufferPointer) throws(SLSRefusal) -> Answer {
-        var fields = try ControlFields(body)
+    func setLimit(_ request: ReceivedRequest) throws(SLSRefusal) -> Answer {
+        var fields = try ControlFields(request.body)
         let project = try fields.text("project")
         let logstore = try fields.text("logstore")
         let requests = try fields.number("requests_per_second", in: 0...1_000_000)

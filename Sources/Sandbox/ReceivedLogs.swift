@@ -68,24 +68,23 @@ struct LogChecks {
         }
     }
 
-    func checkValue(byteCount: Int) throws(SLSRefusal) {
-        guard byteCount <= limits.valueBytesMax else {
-            throw .badBody("A value has \(byteCount) bytes, \(limits.valueBytesMax) are allowed.")
+    /// `what` begins the sentence of the refusal: "A value".
+    private func check(_ what: String, byteCount: Int, most: Int) throws(SLSRefusal) {
+        guard byteCount <= most else {
+            throw .badBody("\(what) has \(byteCount) bytes, \(most) are allowed.")
         }
+    }
+
+    func checkValue(byteCount: Int) throws(SLSRefusal) {
+        try check("A value", byteCount: byteCount, most: limits.valueBytesMax)
     }
 
     func checkTopic(byteCount: Int) throws(SLSRefusal) {
-        guard byteCount <= limits.topicBytesMax else {
-            throw .badBody("The topic has \(byteCount) bytes, \(limits.topicBytesMax) are allowed.")
-        }
+        try check("The topic", byteCount: byteCount, most: limits.topicBytesMax)
     }
 
     func checkSource(byteCount: Int) throws(SLSRefusal) {
-        guard byteCount <= limits.sourceBytesMax else {
-            throw .badBody(
-                "The source has \(byteCount) bytes, \(limits.sourceBytesMax) are allowed."
-            )
-        }
+        try check("The source", byteCount: byteCount, most: limits.sourceBytesMax)
     }
 
     /// SLS refuses the whole request for a log outside the time window.

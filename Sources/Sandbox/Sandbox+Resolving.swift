@@ -6,26 +6,18 @@ extension Sandbox {
     func resolve(
         _ call: ResolverCall,
         _ accounts: ResolverAccounts,
-        _ request: ReceivedRequest,
-        body: UnsafeRawBufferPointer
+        _ request: ReceivedRequest
     ) -> Answer {
-        let visit = begin(.resolver(call.service), bodyBytes: body.count)
-        guard visit.mishap.isCarriedOut else { return finish(visit, .success(.empty)) }
-        var zone = state.withLock { state in
-            state.statistics.countResolved(call.service.rawValue)
-            return state.zone
-        }
-        if case .addresses(let addresses) = visit.mishap.answer { zone.replacement = addresses }
-        let resolver = SandboxResolver(
-            accounts: accounts,
-            zone: zone,
-            now: visit.now,
-            request: request
-        )
-        do throws(SLSRefusal) {
-            return finish(visit, .success(try resolver.answer(call, body: body)))
-        } catch {
-            return finish(visit, .failure(error))
+        let visit = begin(.resolver(call.service), bodyBytes: request.body.count)
+        return answer(visit) { () throws(SLSRefusal) in
+            var zone = state.withLock { state in
+                state.statistics.countResolved(call.service.rawValue)
+                return state.zone
+            }
+            if case .addresses(let addresses) = visit.mishap.answer { zone.replacement = addresses }
+            let now = visit.now
+            return try SandboxResolver(accounts: accounts, zone: zone, now: now, request: request)
+                .answer(call)
         }
     }
 
@@ -43,8 +35,8 @@ extension Sandbox {
         }
     }
 
-    func setName(_ body: UnsafeRawBufferPointer) throws(SLSRefusal) -> Answer {
-        var fields = try ControlFields(body)
+    func setName(_ request: ReceivedRequest) throws(SLSRefusal) -> Answer {
+        var fields = try ControlFields(request.body)
         guard let host = try fields.text("host"), ResolverZone.isHost(host) else {
             throw .badParameter("host is missing, or not the name of a host.")
         }

@@ -2,69 +2,43 @@ import JSON
 import Logs
 import System
 
-/// A PutLogs request's target and the facts about its arrival.
-struct SignedWrite {
-    let logstore: String
-    /// Routed by hash key.
-    let isRouted: Bool
-    let visit: Sandbox.Visit
-}
-
 extension Sandbox {
     /// Carries out a PutLogs request, with SLS's order of checks.
-    func carryOut(
-        _ write: SignedWrite,
+    func put(
         _ request: ReceivedRequest,
-        body: UnsafeRawBufferPointer,
+        in logstore: String,
+        isRouted: Bool,
+        _ visit: Visit,
         inflater: Inflater
     ) throws(SLSRefusal) {
         let project = try existingProject(of: request)
-        try checkFields(of: request, hasBody: !body.isEmpty)
-        try authenticate(request, body: body, at: write.visit.now)
-        try checkLogstore(write.logstore)
-        let lane = try write.isRouted ? request.lane() : nil
-        try admit(project, write.logstore, rawBytes: request["x-log-bodyrawsize"])
-        let raw = try request.rawBody(body, inflater: inflater, limits: configuration.limits)
-        let rules = rules(at: write.visit.now)
-        let logs = try LogGroupReader.read(raw, rules: rules)
-        try store(
-            logs,
-            at: LogArchive.Address(
-                project: project,
-                logstore: write.logstore,
-                requestID: write.visit.requestID,
-                received: write.visit.now,
-                lane: lane
-            )
-        )
+        try checkFields(of: request)
+        try authenticate(request, at: visit.now)
+        try checkLogstore(logstore)
+        let lane = try isRouted ? request.lane() : nil
+        try admit(project, logstore, rawBytes: request["x-log-bodyrawsize"])
+        let raw = try request.rawBody(inflater: inflater, limits: configuration.limits)
+        let logs = try LogGroupReader.read(raw, rules: rules(at: visit.now))
+        var address = LogArchive.Address(project: project, logstore: logstore, visit: visit)
+        address.lane = lane
+        try store(logs, at: address)
     }
 
     func track(
-        _ logstore: String,
         _ request: ReceivedRequest,
-        body: UnsafeRawBufferPointer,
-        inflater: Inflater,
-        _ visit: Visit
+        in logstore: String,
+        _ visit: Visit,
+        inflater: Inflater
     ) throws(SLSRefusal) {
         let project = try existingProject(of: request)
-        let version = request["x-log-apiversion"] ?? request.parameter("APIVersion")
-        try checkVersion(version)
+        try checkVersion(request["x-log-apiversion"] ?? request.parameter("APIVersion"))
         try checkLogstore(logstore)
-        try admit(project, logstore, rawBytes: "\(body.count)")
-        let raw = try request.rawTrackBody(body, inflater: inflater, limits: configuration.limits)
-        let rules = rules(at: visit.now)
-        let logs = try TrackReader.read(raw, rules: rules)
+        try admit(project, logstore, rawBytes: "\(request.body.count)")
+        let raw = try request.rawTrackBody(inflater: inflater, limits: configuration.limits)
+        let logs = try TrackReader.read(raw, rules: rules(at: visit.now))
         // A page may send a last, empty list when it closes.
         guard !logs.entries.isEmpty else { return }
-        try store(
-            logs,
-            at: LogArchive.Address(
-                project: project,
-                logstore: logstore,
-                requestID: visit.requestID,
-                received: visit.now
-            )
-        )
+        try store(logs, at: LogArchive.Address(project: project, logstore: logstore, visit: visit))
     }
 
     private func rules(at now: WallTime) -> LogChecks {
@@ -81,11 +55,8 @@ extension Sandbox {
         let firstDrop = try state.withLock { state throws(SLSRefusal) in
             do {
                 if let lane = address.lane,
-                    let last = try state.archive.sequence(
-                        of: lane.key,
-                        address.project,
-                        address.logstore
-                    ), lane.sequence <= last
+                    let last = try state.archive.sequence(of: lane.key, at: address),
+                    lane.sequence <= last
                 {
                     throw SLSRefusal.badRequest(
                         "InvalidSequenceId",
@@ -148,15 +119,10 @@ extension Sandbox {
         }
     }
 
-    func authenticate(
-        _ request: ReceivedRequest,
-        body: UnsafeRawBufferPointer,
-        at now: WallTime
-    ) throws(SLSRefusal) {
+    func authenticate(_ request: ReceivedRequest, at now: WallTime) throws(SLSRefusal) {
         let keys = state.withLock { $0.keys }
         let check = SignatureCheck(
             request: request,
-            body: body,
             now: now,
             skewMax: configuration.limits.clockSkewMax,
             region: configuration.region
@@ -164,7 +130,7 @@ extension Sandbox {
         try check.pass(keys)
     }
 
-    func checkFields(of request: ReceivedRequest, hasBody: Bool) throws(SLSRefusal) {
+    func checkFields(of request: ReceivedRequest) throws(SLSRefusal) {
         guard request["content-length"] != nil else {
             throw SLSRefusal(
                 411,
@@ -176,7 +142,7 @@ extension Sandbox {
             guard type == "application/x-protobuf" else {
                 throw SLSRefusal(415, "InvalidContentType", "Content-Type \(type) is unsupported.")
             }
-        } else if hasBody {
+        } else if !request.body.isEmpty {
             throw .badRequest(
                 "MissingContentType",
                 "Content-Type does not exist in http header when body is not empty."
@@ -216,12 +182,11 @@ extension Sandbox {
     func describe(
         _ route: SandboxRoute,
         _ request: ReceivedRequest,
-        body: UnsafeRawBufferPointer,
         _ visit: Visit
     ) throws(SLSRefusal) -> AnswerContent {
         let project = try existingProject(of: request)
         try checkVersion(request["x-log-apiversion"])
-        try authenticate(request, body: body, at: visit.now)
+        try authenticate(request, at: visit.now)
         var json = JSONWriter()
         if case .logstore(let name) = route {
             try checkLogstore(name)
@@ -253,7 +218,6 @@ extension Sandbox {
 extension ReceivedRequest {
     /// The raw body of a signed write, of the announced size. Valid until the inflater's next use.
     func rawBody(
-        _ body: UnsafeRawBufferPointer,
         inflater: Inflater,
         limits: SandboxConfiguration.Limits
     ) throws(SLSRefusal) -> UnsafeRawBufferPointer {
@@ -267,24 +231,22 @@ extension ReceivedRequest {
         else {
             throw .badRequest("InvalidBodyRawSize", "x-log-bodyrawsize is invalid.")
         }
-        return try inflated(body, size: size, inflater: inflater, limits: limits)
+        return try inflated(size: size, inflater: inflater, limits: limits)
     }
 
     /// The body of an unsigned write. Browsers announce no size, or a size in UTF-16 units, so the
     /// announced size only matters for an lz4 block, which cannot be read without it.
     func rawTrackBody(
-        _ body: UnsafeRawBufferPointer,
         inflater: Inflater,
         limits: SandboxConfiguration.Limits
     ) throws(SLSRefusal) -> UnsafeRawBufferPointer {
         guard self["x-log-compresstype"] == nil else {
-            return try rawBody(body, inflater: inflater, limits: limits)
+            return try rawBody(inflater: inflater, limits: limits)
         }
-        return try inflated(body, size: body.count, inflater: inflater, limits: limits)
+        return try inflated(size: body.count, inflater: inflater, limits: limits)
     }
 
     private func inflated(
-        _ body: UnsafeRawBufferPointer,
         size: Int,
         inflater: Inflater,
         limits: SandboxConfiguration.Limits

@@ -27,23 +27,17 @@ final class Sandbox: Sendable {
     }
 
     /// The inflater belongs to the calling thread.
-    func answer(
-        _ request: ReceivedRequest,
-        body: UnsafeRawBufferPointer,
-        inflater: Inflater
-    ) -> Answer {
-        if let control = ControlRoute(path: request.path) {
-            return answer(control, request, body: body)
-        }
+    func answer(_ request: ReceivedRequest, inflater: Inflater) -> Answer {
+        if let control = ControlRoute(path: request.path) { return answer(control, request) }
         if let accounts = configuration.resolver, let call = ResolverCall(path: request.path) {
-            return resolve(call, accounts, request, body: body)
+            return resolve(call, accounts, request)
         }
         let route = SandboxRoute(path: request.path)
-        let project = try? request.project()
-        var visit = begin(.sls(project: project, logstore: route?.logstore), bodyBytes: body.count)
-        visit.route = route
-        guard visit.mishap.isCarriedOut else { return finish(visit, .success(.empty)) }
-        return finish(visit, carryOut(request, body: body, inflater: inflater, visit))
+        let target = Fault.Target.sls(project: try? request.project(), logstore: route?.logstore)
+        let visit = begin(target, bodyBytes: request.body.count)
+        return answer(visit) { () throws(SLSRefusal) in
+            try carryOut(route, request, visit, inflater: inflater)
+        }
     }
 
     func answer(to problem: RequestProblem) -> Response {
@@ -61,8 +55,7 @@ final class Sandbox: Sendable {
     }
 
     func refuse(_ refusal: SLSRefusal) -> Response {
-        let visit = begin(nil, bodyBytes: 0)
-        return finish(visit, .failure(refusal)).response
+        answer(begin(nil, bodyBytes: 0)) { () throws(SLSRefusal) in throw refusal }.response
     }
 
     // MARK: - One request to SLS
@@ -72,10 +65,8 @@ final class Sandbox: Sendable {
         let requestID: String
         let now: WallTime
         let mishap: Mishap
-        /// The route's name in the statistics of faults.
-        var route: SandboxRoute?
         /// The resolver that was asked; nil for SLS.
-        var resolver: ResolverService?
+        let resolver: ResolverService?
     }
 
     /// Applies the faults that concern this kind of request; nil for one that could not be read.
@@ -99,44 +90,45 @@ final class Sandbox: Sendable {
     }
 
     private func carryOut(
+        _ route: SandboxRoute?,
         _ request: ReceivedRequest,
-        body: UnsafeRawBufferPointer,
-        inflater: Inflater,
-        _ visit: Visit
-    ) -> Result<AnswerContent, SLSRefusal> {
-        do throws(SLSRefusal) {
-            guard let route = visit.route else {
-                throw .notFound(
-                    "InvalidPath",
-                    "The sandbox has no \(request.path.prefix(100)); it has /logstores/{logstore}/"
-                        + "shards/lb, /shards/route and /track, /servertime, /logs, /stats, /faults, "
-                        + "/limits, /keys and /poisons."
-                )
-            }
-            switch (route, request.method) {
-            case (.serverTime, "GET"): return .success(.empty)
-            case (.put(let logstore, let routed), "POST"):
-                let write = SignedWrite(logstore: logstore, isRouted: routed, visit: visit)
-                try carryOut(write, request, body: body, inflater: inflater)
-            case (.logstore(let logstore), "POST"):
-                let write = SignedWrite(logstore: logstore, isRouted: false, visit: visit)
-                try carryOut(write, request, body: body, inflater: inflater)
-            case (.track(let logstore), "POST"):
-                try track(logstore, request, body: body, inflater: inflater, visit)
-            case (.logstores, "GET"), (.logstore, "GET"):
-                return .success(try describe(route, request, body: body, visit))
-            default:
-                throw .badMethod("InvalidMethod", "\(request.method) is not allowed here.")
-            }
-            return .success(.empty)
-        } catch {
-            return .failure(error)
+        _ visit: Visit,
+        inflater: Inflater
+    ) throws(SLSRefusal) -> AnswerContent {
+        guard let route else {
+            throw .notFound(
+                "InvalidPath",
+                "The sandbox has no \(request.path.prefix(100)); it has /logstores/{logstore}/"
+                    + "shards/lb, /shards/route and /track, /servertime, /logs, /stats, /faults, "
+                    + "/limits, /keys and /poisons."
+            )
         }
+        switch (route, request.method) {
+        case (.serverTime, "GET"): break
+        case (.put(let logstore, let isRouted), "POST"):
+            try put(request, in: logstore, isRouted: isRouted, visit, inflater: inflater)
+        case (.logstore(let logstore), "POST"):
+            try put(request, in: logstore, isRouted: false, visit, inflater: inflater)
+        case (.track(let logstore), "POST"):
+            try track(request, in: logstore, visit, inflater: inflater)
+        case (.logstores, "GET"), (.logstore, "GET"):
+            return try describe(route, request, visit)
+        default:
+            throw .badMethod("InvalidMethod", "\(request.method) is not allowed here.")
+        }
+        return .empty
     }
 
-    /// Turns a request's outcome into its answer, with the effects of all faults.
-    func finish(_ visit: Visit, _ outcome: Result<AnswerContent, SLSRefusal>) -> Answer {
+    /// Carries a request out, unless a fault forbids it, and turns the outcome into its answer,
+    /// with the effects of all faults.
+    func answer(
+        _ visit: Visit,
+        carryOut: () throws(SLSRefusal) -> AnswerContent
+    ) -> Answer {
         let mishap = visit.mishap
+        let outcome = Result { () throws(SLSRefusal) in
+            try mishap.isCarriedOut ? carryOut() : .empty
+        }
         var response: Response
         var code: String?
         switch (mishap.answer, outcome) {
@@ -172,7 +164,7 @@ final class Sandbox: Sendable {
 
     private func stamp(_ response: inout Response, _ visit: Visit) {
         response.fields.append(("server", "sluice-sandbox"))
-        response.fields.append(("date", SignedDate.text(of: visit.now)))
+        response.fields.append(("date", visit.now.httpDate))
         response.fields.append(("access-control-allow-origin", "*"))
         if visit.resolver == nil {
             response.fields.append(("x-log-time", "\(visit.now.seconds)"))

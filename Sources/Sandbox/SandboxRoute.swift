@@ -70,13 +70,9 @@ enum ControlRoute: Equatable, Sendable {
 }
 
 extension Sandbox {
-    func answer(
-        _ route: ControlRoute,
-        _ request: ReceivedRequest,
-        body: UnsafeRawBufferPointer
-    ) -> Answer {
+    func answer(_ route: ControlRoute, _ request: ReceivedRequest) -> Answer {
         do throws(SLSRefusal) {
-            return try carryOut(route, request, body: body)
+            return try carryOut(route, request)
         } catch {
             return .text("application/json", error.body + Array("\n".utf8), status: error.status)
         }
@@ -84,8 +80,7 @@ extension Sandbox {
 
     private func carryOut(
         _ route: ControlRoute,
-        _ request: ReceivedRequest,
-        body: UnsafeRawBufferPointer
+        _ request: ReceivedRequest
     ) throws(SLSRefusal) -> Answer {
         switch (route, request.method == "HEAD" ? "GET" : request.method) {
         case (.page, "GET"): try page(request)
@@ -93,20 +88,20 @@ extension Sandbox {
         case (.logs, "DELETE"): try clearLogs()
         case (.stats, "GET"): stats()
         case (.faults, "GET"): listFaults()
-        case (.faults, "POST"): try addFault(body)
+        case (.faults, "POST"): try addFault(request)
         case (.faults, "DELETE"): try removeFaults(nil)
         case (.fault(let id), "DELETE"): try removeFaults(id)
         case (.limits, "GET"): listLimits()
-        case (.limits, "POST"): try setLimit(body)
+        case (.limits, "POST"): try setLimit(request)
         case (.limits, "DELETE"): removeLimits(request)
         case (.keys, "GET"): listKeys()
-        case (.keys, "POST"): try setKey(body)
+        case (.keys, "POST"): try setKey(request)
         case (.keys, "DELETE"): try removeKey(request)
         case (.poisons, "GET"): listPoisons()
-        case (.poisons, "POST"): try setPoison(body)
+        case (.poisons, "POST"): try setPoison(request)
         case (.poisons, "DELETE"): removePoisons()
         case (.names, "GET"): listNames()
-        case (.names, "POST"): try setName(body)
+        case (.names, "POST"): try setName(request)
         case (.names, "DELETE"): removeNames()
         default:
             throw .badMethod("InvalidMethod", "\(request.method) \(request.path) is not supported.")

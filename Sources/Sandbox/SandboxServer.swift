@@ -78,9 +78,9 @@ final class SandboxHandler: RequestHandler {
         responder: Responder
     ) {
         do {
-            let request = try ReceivedRequest(head)
-            let answer = sandbox.answer(request, body: body, inflater: inflater)
-            sandbox.deliver(answer, to: responder)
+            var request = try ReceivedRequest(head)
+            request.body = body
+            sandbox.deliver(sandbox.answer(request, inflater: inflater), to: responder)
         } catch {
             responder.send(sandbox.refuse(error))
         }

@@ -5,7 +5,6 @@ import System
 /// Checks a request in SLS's order: the header's form, date, body digest, key, signature.
 struct SignatureCheck {
     let request: ReceivedRequest
-    let body: UnsafeRawBufferPointer
     let now: WallTime
     let skewMax: Duration
     /// The only accepted region; nil accepts any.
@@ -39,7 +38,7 @@ struct SignatureCheck {
                 request.signatureV4(
                     secret: key.secret,
                     region: region,
-                    bodyDigest: hex(Digest.sha256(body))
+                    bodyDigest: hex(Digest.sha256(request.body))
                 )
             }
         guard Digest.areEqual(Array(expected.utf8), Array(claim.signature.utf8)) else {
@@ -112,7 +111,7 @@ struct SignatureCheck {
             throw .badRequest(
                 "RequestTimeExpired",
                 "Request time \(text) has been expired while server time is "
-                    + SignedDate.text(of: now) + "."
+                    + now.httpDate + "."
             )
         }
     }
@@ -121,7 +120,7 @@ struct SignatureCheck {
 
     private func checkMD5() throws(SLSRefusal) {
         guard let given = request["content-md5"] else {
-            guard body.isEmpty else {
+            guard request.body.isEmpty else {
                 throw .badRequest(
                     "MissingParameter",
                     "Content-MD5 does not exist in http header when body is not empty."
@@ -129,7 +128,7 @@ struct SignatureCheck {
             }
             return
         }
-        let right = hex(Digest.md5(body), upper: true)
+        let right = hex(Digest.md5(request.body), upper: true)
         guard Digest.areEqual(Array(given.utf8), Array(right.utf8)) else {
             throw .badParameter("Content-MD5 \(given) is not that of the body, \(right).")
         }
@@ -142,7 +141,7 @@ struct SignatureCheck {
                 "x-log-content-sha256 does not exist in http header."
             )
         }
-        let right = hex(Digest.sha256(body))
+        let right = hex(Digest.sha256(request.body))
         guard Digest.areEqual(Array(given.utf8), Array(right.utf8)) else {
             throw .badParameter("x-log-content-sha256 \(given) is not that of the body, \(right).")
         }

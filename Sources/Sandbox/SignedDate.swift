@@ -7,17 +7,8 @@ enum SignedDate {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// "Tue, 14 Jan 2025 08:30:00 GMT" (RFC 9110 section 5.6.7).
-    static func text(of time: WallTime) -> String {
-        let parts = time.calendar
-        return "\(days[Int(parts.tm_wday)]), \(two(parts.tm_mday)) \(months[Int(parts.tm_mon)]) "
-            + "\(parts.tm_year + 1900) "
-            + "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)) GMT"
-    }
-
-    private static func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
-
-    /// Parses the above. The weekday may be wrong: SLS's own SDK tests sign such dates.
+    /// Parses "Tue, 14 Jan 2025 08:30:00 GMT" (RFC 9110 section 5.6.7). The weekday may be wrong:
+    /// SLS's own SDK tests sign such dates.
     static func reading(_ text: String) -> WallTime? {
         let words = text.split(separator: " ", omittingEmptySubsequences: false)
         guard
@@ -28,13 +19,9 @@ enum SignedDate {
             let year = number(words[3], digits: 4...4)
         else { return nil }
         let clock = words[4].split(separator: ":", omittingEmptySubsequences: false)
-        guard
-            clock.count == 3,
-            let hour = number(clock[0], digits: 2...2),
-            let minute = number(clock[1], digits: 2...2),
-            let second = number(clock[2], digits: 2...2)
-        else { return nil }
-        return time(year, month + 1, day, hour, minute, second)
+        let numbers = clock.compactMap { number($0, digits: 2...2) }
+        guard clock.count == 3, numbers.count == 3 else { return nil }
+        return time(year: year, month: month + 1, day: day, clock: numbers)
     }
 
     /// Parses "20250114T083000Z".
@@ -45,7 +32,7 @@ enum SignedDate {
             number(Substring(String(all[$0])), digits: $0.count...$0.count)
         }
         guard parts.count == 6 else { return nil }
-        return time(parts[0], parts[1], parts[2], parts[3], parts[4], parts[5])
+        return time(year: parts[0], month: parts[1], day: parts[2], clock: Array(parts[3...]))
     }
 
     private static func number(_ text: Substring, digits: ClosedRange<Int>) -> Int? {
@@ -54,36 +41,20 @@ enum SignedDate {
         return Int(text)
     }
 
-    private static func time(
-        _ year: Int,
-        _ month: Int,
-        _ day: Int,
-        _ hour: Int,
-        _ minute: Int,
-        _ second: Int
-    ) -> WallTime? {
+    private static func time(year: Int, month: Int, day: Int, clock: [Int]) -> WallTime? {
         // Second 60 is a leap second, which HTTP allows.
         guard
-            (1...12).contains(month), (1...length(of: month, in: year)).contains(day),
-            hour < 24, minute < 60, second <= 60, (1970...9999).contains(year)
+            (1970...9999).contains(year), (1...12).contains(month), clock[0] < 24, clock[1] < 60,
+            clock[2] <= 60
         else { return nil }
-        // Days since 1970 in the Gregorian calendar, with years that begin in March.
-        let marchYear = month > 2 ? year : year - 1
-        let marchMonth = (month + 9) % 12
-        let dayOfYear = (153 * marchMonth + 2) / 5 + day - 1
-        let dayCount =
-            365 * marchYear + marchYear / 4 - marchYear / 100 + marchYear / 400 + dayOfYear
-            - 719_468
-        let seconds = ((dayCount * 24 + hour) * 60 + minute) * 60 + second
-        guard seconds < 9_000_000_000 else { return nil }
-        return WallTime(seconds: Int64(seconds))
-    }
-
-    private static func length(of month: Int, in year: Int) -> Int {
-        switch month {
-        case 4, 6, 9, 11: 30
-        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
-        default: 31
-        }
+        var parts = tm()
+        parts.tm_year = Int32(year - 1900)
+        parts.tm_mon = Int32(month - 1)
+        parts.tm_mday = Int32(day)
+        let midnight = timegm(&parts)
+        // It moves a day that the month does not have to another month.
+        guard parts.tm_mday == Int32(day) else { return nil }
+        let seconds = midnight + (clock[0] * 60 + clock[1]) * 60 + clock[2]
+        return seconds < 9_000_000_000 ? WallTime(seconds: Int64(seconds)) : nil
     }
 }

@@ -3,12 +3,6 @@ import System
 
 /// Counts since the start, or since the logs were cleared.
 struct Statistics: Sendable {
-    struct Total: Sendable, Equatable {
-        var requests = 0
-        var logs = 0
-        var bytes = 0
-    }
-
     struct Place: Hashable, Sendable {
         let project: String
         let logstore: String
@@ -26,10 +20,10 @@ struct Statistics: Sendable {
     private(set) var mishaps: [String: Int] = [:]
     /// Requests to the look-alikes of resolvers.
     private(set) var resolved: [String: Int] = [:]
-    private(set) var stored = Total()
-    private(set) var duplicates = Total()
-    private(set) var dropped = Total()
-    private(set) var places: [Place: Total] = [:]
+    private(set) var stored = LogTally()
+    private(set) var duplicates = LogTally()
+    private(set) var dropped = LogTally()
+    private(set) var places: [Place: LogTally] = [:]
 
     init(since: WallTime) {
         self.since = since
@@ -49,30 +43,20 @@ struct Statistics: Sendable {
         at address: LogArchive.Address,
         _ receipt: LogArchive.Receipt
     ) {
-        let added = Total(requests: 1, logs: logs.entries.count, bytes: logs.rawBytes)
-        stored.add(added)
-        if receipt.isDuplicate { duplicates.add(added) }
-        dropped.requests += receipt.dropped.requests
-        dropped.logs += receipt.dropped.logs
-        dropped.bytes += receipt.dropped.bytes
+        let added = LogTally(requests: 1, logs: logs.entries.count, bytes: logs.rawBytes)
+        stored += added
+        if receipt.isDuplicate { duplicates += added }
+        dropped += receipt.dropped
         var place = Place(project: address.project, logstore: address.logstore)
         if places[place] == nil, places.count >= Self.namesMax {
             place = Place(project: Self.others, logstore: Self.others)
         }
-        places[place, default: Total()].add(added)
+        places[place, default: LogTally()] += added
     }
 
     private static func count(_ name: String, in counts: inout [String: Int]) {
         let isKnown = counts[name] != nil || counts.count < namesMax
         counts[isKnown ? name : others, default: 0] += 1
-    }
-}
-
-extension Statistics.Total {
-    fileprivate mutating func add(_ other: Self) {
-        requests += other.requests
-        logs += other.logs
-        bytes += other.bytes
     }
 }
 
@@ -93,11 +77,7 @@ extension Sandbox {
             json.object("stored") { $0.total(statistics.stored) }
             json.object("duplicates") { $0.total(statistics.duplicates) }
             json.object("dropped") { $0.total(statistics.dropped) }
-            json.object("kept") { json in
-                json.member("requests", size.requests)
-                json.member("logs", size.logs)
-                json.member("bytes", size.bytes)
-            }
+            json.object("kept") { $0.total(size) }
             json.objects("logstores", places) { json, each in
                 let (place, total) = each
                 json.member("project", place.project)
@@ -113,7 +93,7 @@ extension JSONWriter {
         for (name, count) in counts.sorted(by: { $0.key < $1.key }) { member("\(name)", count) }
     }
 
-    fileprivate mutating func total(_ total: Statistics.Total) {
+    fileprivate mutating func total(_ total: LogTally) {
         member("requests", total.requests)
         member("logs", total.logs)
         member("bytes", total.bytes)

@@ -60,7 +60,7 @@ struct TestWrite {
         let compact = String(time.rfc3339.prefix(19)).filter { $0 != "-" && $0 != ":" } + "Z"
         switch version {
         case .v1:
-            all["date"] = SignedDate.text(of: time)
+            all["date"] = time.httpDate
             all["content-md5"] = hex(Digest.md5(body), upper: true)
             all["x-log-signaturemethod"] = "hmac-sha1"
         case .v4:
@@ -164,7 +164,11 @@ extension Sandbox {
     }
 
     func answer(_ request: ReceivedRequest, bytes: [UInt8] = []) -> Answer {
-        bytes.withUnsafeBytes { answer(request, body: $0, inflater: Inflater()) }
+        bytes.withUnsafeBytes { body in
+            var request = request
+            request.body = body
+            return answer(request, inflater: Inflater())
+        }
     }
 
     func control(

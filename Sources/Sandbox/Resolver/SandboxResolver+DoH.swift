@@ -7,9 +7,9 @@ import System
 extension SandboxResolver {
     private static let messageType = "application/dns-message"
 
-    func dnsMessage(_ body: UnsafeRawBufferPointer) throws(SLSRefusal) -> AnswerContent {
+    func dnsMessage() throws(SLSRefusal) -> AnswerContent {
         try demand("GET", "POST")
-        var message = Array(body)
+        var message = Array(request.body)
         if request.method == "GET" {
             let text = Array(try demanded("dns").utf8)
             guard let bytes = base64Decoded(text[...], .url) else {

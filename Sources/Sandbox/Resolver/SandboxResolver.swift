@@ -13,10 +13,7 @@ struct SandboxResolver {
     let now: WallTime
     let request: ReceivedRequest
 
-    func answer(
-        _ call: ResolverCall,
-        body: UnsafeRawBufferPointer
-    ) throws(SLSRefusal) -> AnswerContent {
+    func answer(_ call: ResolverCall) throws(SLSRefusal) -> AnswerContent {
         switch call {
         case .alibabaV1(let account, let isBatch, let isSigned):
             try alibabaV1(account, isBatch: isBatch, isSigned: isSigned)
@@ -24,7 +21,7 @@ struct SandboxResolver {
         case .alibabaServers(let account): try alibabaServers(account)
         case .tencent: try tencent()
         case .tencentServers: try tencentServers()
-        case .dnsMessage: try dnsMessage(body)
+        case .dnsMessage: try dnsMessage()
         case .dnsJSON: try dnsJSON()
         }
     }

@@ -2,7 +2,7 @@ import HTTP
 import System
 
 /// A request exactly as received, so that its signature can be checked against the sent bytes.
-struct ReceivedRequest: Sendable {
+struct ReceivedRequest {
     struct Field: Sendable, Equatable {
         /// In lower case.
         let name: String
@@ -15,6 +15,8 @@ struct ReceivedRequest: Sendable {
     let path: String
     let query: [QueryPair]
     let fields: [Field]
+    /// Valid while the request is answered.
+    var body = UnsafeRawBufferPointer(start: nil, count: 0)
 
     init(
         method: String,
