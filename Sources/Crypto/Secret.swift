@@ -86,8 +86,8 @@ package final class SecretMemory: Sendable {
         fileprivate init(
             _ memory: SecretMemory,
             _ page: Page,
-            _ units: Range<Int>,
-            _ content: UnsafeRawBufferPointer
+            units: Range<Int>,
+            content: UnsafeRawBufferPointer
         ) {
             (self.memory, self.page, self.units) = (memory, page, units)
             let start = page.start + units.lowerBound * SecretMemory.unitBytes
@@ -182,14 +182,15 @@ package final class SecretMemory: Sendable {
             for page in state.pages {
                 guard let units = page.room(for: count) else { continue }
                 page.mark(units, true)
-                return (Block(self, page, units, content), nil as Listener?, nil as SystemError?)
+                let block = Block(self, page, units: units, content: content)
+                return (block, nil as Listener?, nil as SystemError?)
             }
             let pages = (count * Self.unitBytes + pageBytes - 1) / pageBytes
             let page = Page(bytes: pages * pageBytes)
             let refusal = lock(page.start, pages * pageBytes) == 0 ? nil : errno
             page.mark(0..<count, true)
             state.pages.append(page)
-            let block = Block(self, page, 0..<count, content)
+            let block = Block(self, page, units: 0..<count, content: content)
             guard let refusal, state.failure == nil else { return (block, nil, nil) }
             let failure = SystemError(call: "mlock", code: refusal)
             state.failure = failure

@@ -63,7 +63,7 @@ package final class HTTPServer: Sendable {
                 configuration.journal.warning("\(warning)", ["server": configuration.name])
             }
             try startLargeRequests(configuration, makeHandler)
-            try startLoops(configuration, limits, listeners, makeHandler)
+            try startLoops(on: listeners, configuration, limits: limits, makeHandler)
         } catch {
             throw .system(configuration.listen, error)
         }
@@ -85,9 +85,9 @@ package final class HTTPServer: Sendable {
     }
 
     private func startLoops(
+        on listeners: [Listener],
         _ configuration: Configuration,
-        _ limits: Limits,
-        _ listeners: [Listener],
+        limits: Limits,
         _ makeHandler: @escaping @Sendable () -> any RequestHandler
     ) throws(SystemError) {
         let (name, journal) = (configuration.name, configuration.journal)

@@ -133,38 +133,29 @@ package final class Listener: Sendable {
     package let address: ListenAddress
 
     /// Binds an address that no other process uses.
-    package convenience init(
-        _ address: ListenAddress,
-        backlog: Int = 4096
-    ) throws(ListenError) {
-        try self.init(address, backlog: backlog, calls: .kernel)
+    package convenience init(_ address: ListenAddress) throws(ListenError) {
+        try self.init(address, calls: .kernel)
     }
 
     /// With a test's calls in place of the kernel's.
-    convenience init(
-        _ address: ListenAddress,
-        backlog: Int = 4096,
-        calls: ListenerCalls
-    ) throws(ListenError) {
+    convenience init(_ address: ListenAddress, calls: ListenerCalls) throws(ListenError) {
         do throws(ListenError) {
-            try self.init(address, backlog: backlog, isFirst: true, calls)
+            try self.init(address, isFirst: true, calls)
         } catch {
             guard address.isEverywhere, error.saysNoIPv6 else { throw error }
-            try self.init(address.withoutIPv6, backlog: backlog, isFirst: true, calls)
+            try self.init(address.withoutIPv6, isFirst: true, calls)
         }
     }
 
     /// Opens another socket on the first one's address.
-    package convenience init(
-        joining first: Listener,
-        backlog: Int = 4096
-    ) throws(ListenError) {
-        try self.init(first.address, backlog: backlog, isFirst: false, .kernel)
+    package convenience init(joining first: Listener) throws(ListenError) {
+        try self.init(first.address, isFirst: false, .kernel)
     }
+
+    private static let backlog: CInt = 4096
 
     private init(
         _ address: ListenAddress,
-        backlog: Int,
         isFirst: Bool,
         _ calls: ListenerCalls
     ) throws(ListenError) {
@@ -195,7 +186,7 @@ package final class Listener: Sendable {
             if !isFirst { try enable(SOL_SOCKET, SO_REUSEPORT, on: number) }
             _ = try system("bind") { target.withPointer { calls.bind(number, $0, $1) } }
             if isFirst { try enable(SOL_SOCKET, SO_REUSEPORT, on: number) }
-            _ = try system("listen") { listen(number, CInt(clamping: backlog)) }
+            _ = try system("listen") { listen(number, Self.backlog) }
             var bound = SocketAddress()
             _ = try system("getsockname") {
                 bound.filled { storage, length in

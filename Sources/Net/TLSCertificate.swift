@@ -159,16 +159,12 @@ extension Unicode.Scalar {
 private func address(_ string: UnsafePointer<ASN1_STRING>?) -> [CertificateName] {
     let isV4 = ASN1_STRING_length(string) == 4
     guard isV4 || ASN1_STRING_length(string) == 16 else { return [] }
-    let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) {
-        room -> String? in
-        inet_ntop(
-            isV4 ? AF_INET : AF_INET6,
-            ASN1_STRING_get0_data(string),
-            room.baseAddress,
-            socklen_t(room.count)
-        ).map { String(cString: $0) }
+    var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+    let (family, room) = (isV4 ? AF_INET : AF_INET6, socklen_t(text.count))
+    guard let written = inet_ntop(family, ASN1_STRING_get0_data(string), &text, room) else {
+        return []
     }
-    return text.map { [CertificateName(kind: .address, text: $0)] } ?? []
+    return [CertificateName(kind: .address, text: String(cString: written))]
 }
 
 /// The identity in a client's certificate.

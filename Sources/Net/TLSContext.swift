@@ -221,36 +221,30 @@ func configure(
     TLSTickets.use(in: context, for: Int(settings.sessionTime.components.seconds))
     let name = Array("sluice".utf8)
     SSL_CTX_set_session_id_context(context, name, UInt32(name.count))
-    SSL_CTX_set_alpn_select_cb(context, chooseProtocol, nil)
+    chooseHTTP(in: context)
     try clientRules.apply(to: context)
 }
 
+/// ALPN's list of what is served: a name behind its length. OpenSSL refers to it.
+private let servedProtocols = StaticString("\u{8}http/1.1")
+
 /// ALPN chooses HTTP/1.1 and refuses a client that offers no such protocol (RFC 7301 section 3.2).
-private func chooseProtocol(
-    _ session: OpaquePointer?,
-    _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
-    _ chosenCount: UnsafeMutablePointer<UInt8>?,
-    _ offered: UnsafePointer<UInt8>?,
-    _ offeredCount: UInt32,
-    _ argument: UnsafeMutableRawPointer?
-) -> CInt {
-    let wanted = StaticString("http/1.1")
-    let offers = UnsafeBufferPointer(start: offered, count: Int(offeredCount))
-    var start = 0
-    while start < offers.count {
-        let count = Int(offers[start])
-        guard start + 1 + count <= offers.count, let offered else { break }
-        if count == wanted.utf8CodeUnitCount,
-            memcmp(offered + start + 1, wanted.utf8Start, count) == 0
-        {
-            // OpenSSL copies the name from there.
-            chosen?.pointee = offered + start + 1
-            chosenCount?.pointee = UInt8(count)
-            return SSL_TLSEXT_ERR_OK
-        }
-        start += 1 + count
+private func chooseHTTP(in context: OpaquePointer) {
+    let choose: SSL_CTX_alpn_select_cb_func = { _, chosen, chosenCount, offered, offeredCount, _ in
+        var name: UnsafeMutablePointer<UInt8>?
+        let choice = SSL_select_next_proto(
+            &name,
+            chosenCount,
+            servedProtocols.utf8Start,
+            UInt32(servedProtocols.utf8CodeUnitCount),
+            offered,
+            offeredCount
+        )
+        guard choice == OPENSSL_NPN_NEGOTIATED else { return SSL_TLSEXT_ERR_ALERT_FATAL }
+        chosen?.pointee = UnsafePointer(name)
+        return SSL_TLSEXT_ERR_OK
     }
-    return SSL_TLSEXT_ERR_ALERT_FATAL
+    SSL_CTX_set_alpn_select_cb(context, choose, nil)
 }
 
 /// Limits resumption to the agreed time after a client showed its certificate.
@@ -261,29 +255,24 @@ private func chooseProtocol(
 enum TLSTickets {
     static func use(in context: OpaquePointer, for seconds: Int) {
         SSL_CTX_set_timeout(context, seconds)
-        SSL_CTX_set_session_ticket_cb(context, beforeTicket, afterTicket, nil)
+        SSL_CTX_set_session_ticket_cb(
+            context,
+            { session, _ in
+                let ticket = SSL_get_session(session)
+                guard began(ticket) == nil else { return 1 }
+                var now = Int64(time(nil))
+                return SSL_SESSION_set1_ticket_appdata(ticket, &now, MemoryLayout<Int64>.size)
+            },
+            { session, ticket, _, _, status, _ in
+                let isGood = status == SSL_TICKET_SUCCESS
+                guard isGood || status == SSL_TICKET_SUCCESS_RENEW,
+                    mayBeUsed(ticket, for: SSL_CTX_get_timeout(SSL_get_SSL_CTX(session)))
+                else { return SSL_TICKET_RETURN_IGNORE_RENEW }
+                return isGood ? SSL_TICKET_RETURN_USE : SSL_TICKET_RETURN_USE_RENEW
+            },
+            nil
+        )
     }
-}
-
-private func beforeTicket(_ session: OpaquePointer?, _ argument: UnsafeMutableRawPointer?) -> CInt {
-    let ticket = SSL_get_session(session)
-    guard began(ticket) == nil else { return 1 }
-    var now = Int64(time(nil))
-    return SSL_SESSION_set1_ticket_appdata(ticket, &now, MemoryLayout<Int64>.size)
-}
-
-private func afterTicket(
-    _ session: OpaquePointer?,
-    _ ticket: OpaquePointer?,
-    _ keyName: UnsafePointer<UInt8>?,
-    _ keyNameCount: Int,
-    _ status: CInt,
-    _ argument: UnsafeMutableRawPointer?
-) -> CInt {
-    guard status == SSL_TICKET_SUCCESS || status == SSL_TICKET_SUCCESS_RENEW,
-        mayBeUsed(ticket, for: SSL_CTX_get_timeout(SSL_get_SSL_CTX(session)))
-    else { return SSL_TICKET_RETURN_IGNORE_RENEW }
-    return status == SSL_TICKET_SUCCESS ? SSL_TICKET_RETURN_USE : SSL_TICKET_RETURN_USE_RENEW
 }
 
 private func mayBeUsed(_ ticket: OpaquePointer?, for seconds: Int) -> Bool {

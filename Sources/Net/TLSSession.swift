@@ -197,8 +197,22 @@ struct TLSReader {
 
     /// Starts taking notes.
     func watch(_ session: OpaquePointer) {
-        BIO_set_callback_ex(reader, aroundRead)
-        SSL_set_msg_callback(session, afterMessage)
+        BIO_set_callback_ex(reader) { reader, operation, _, room, _, _, result, count in
+            if operation == BIO_CB_READ, TLSReader(reader).messages > TLSReader.messagesMax {
+                // The error must not look retryable.
+                BIO_clear_flags(reader, BIO_FLAGS_READ | BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)
+                errno = EPROTO
+                return -1
+            }
+            if operation == BIO_CB_READ | BIO_CB_RETURN, result > 0, let count {
+                TLSReader(reader).wasEmptied = count.pointee < room
+            }
+            return Int(result)
+        }
+        SSL_set_msg_callback(session) { isOurs, _, kind, _, _, session, _ in
+            guard isOurs == 0, kind == SSL3_RT_HANDSHAKE else { return }
+            TLSReader(of: session).messages += 1
+        }
     }
 
     /// Clears the notes before a call: buffered records tell nothing about the socket.
@@ -228,41 +242,6 @@ struct TLSReader {
     fileprivate init(_ reader: OpaquePointer?) {
         self.reader = reader
     }
-}
-
-private func aroundRead(
-    _ reader: OpaquePointer?,
-    _ operation: CInt,
-    _ bytes: UnsafePointer<CChar>?,
-    _ room: Int,
-    _ whole: CInt,
-    _ long: Int,
-    _ result: CInt,
-    _ count: UnsafeMutablePointer<Int>?
-) -> Int {
-    if operation == BIO_CB_READ, TLSReader(reader).messages > TLSReader.messagesMax {
-        // The error must not look retryable.
-        BIO_clear_flags(reader, BIO_FLAGS_READ | BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)
-        errno = EPROTO
-        return -1
-    }
-    if operation == BIO_CB_READ | BIO_CB_RETURN, result > 0, let count {
-        TLSReader(reader).wasEmptied = count.pointee < room
-    }
-    return Int(result)
-}
-
-private func afterMessage(
-    _ isOurs: CInt,
-    _ version: CInt,
-    _ kind: CInt,
-    _ bytes: UnsafeRawPointer?,
-    _ count: Int,
-    _ session: OpaquePointer?,
-    _ argument: UnsafeMutableRawPointer?
-) {
-    guard isOurs == 0, kind == SSL3_RT_HANDSHAKE else { return }
-    TLSReader(of: session).messages += 1
 }
 
 /// Counts the memory that OpenSSL holds for one session, through OpenSSL's own allocations. Only

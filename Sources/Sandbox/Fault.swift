@@ -145,7 +145,7 @@ struct Fault: Sendable, Equatable {
             )
         } else {
             guard type == nil else { throw .badParameter("content_type needs a body.") }
-            if let refusal = try refusal(status, code, message, isOfResolver) {
+            if let refusal = try refusal(status, code, message, isOfResolver: isOfResolver) {
                 answers.append(.refusal(refusal))
             }
         }
@@ -166,7 +166,7 @@ struct Fault: Sendable, Equatable {
         _ status: Int?,
         _ code: String?,
         _ message: String?,
-        _ isOfResolver: Bool
+        isOfResolver: Bool
     ) throws(SLSRefusal) -> SLSRefusal? {
         guard status != nil || code != nil else {
             guard message == nil else { throw .badParameter("message needs a status or a code.") }

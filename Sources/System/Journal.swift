@@ -30,7 +30,8 @@ package struct Journal: Sendable {
     package init(level: Level, format: Format, descriptor: CInt, bytesMax: Int = 1 << 20) {
         do throws(SystemError) {
             let writer = try JournalWriter(descriptor: descriptor, bytesMax: bytesMax) { count in
-                Self.line(format, .warning, "journal lines were dropped", ["lines": count])
+                Line(level: .warning, event: "journal lines were dropped", fields: ["lines": count])
+                    .bytes(as: format)
             }
             self.init(level: level, format: format, writer: writer) { writer.append($0) }
         } catch {
@@ -94,31 +95,22 @@ package struct Journal: Sendable {
         _ fields: KeyValuePairs<String, any Sendable>
     ) {
         guard level >= self.level else { return }
-        write(Self.line(format, level, event, fields))
+        write(Line(level: level, event: event, fields: fields).bytes(as: format))
+    }
+}
+
+/// An event of the present moment.
+private struct Line {
+    let level: Journal.Level
+    let event: String
+    let fields: KeyValuePairs<String, any Sendable>
+    let time = WallTime.now
+
+    func bytes(as format: Journal.Format) -> [UInt8] {
+        Array(((format == .json ? json : text) + "\n").utf8)
     }
 
-    private static func line(
-        _ format: Format,
-        _ level: Level,
-        _ event: String,
-        _ fields: KeyValuePairs<String, any Sendable>
-    ) -> [UInt8] {
-        let time = WallTime.now
-        var line =
-            switch format {
-            case .json: jsonLine(level, event, fields, time)
-            case .text: textLine(level, event, fields, time)
-            }
-        line.append("\n")
-        return Array(line.utf8)
-    }
-
-    private static func jsonLine(
-        _ level: Level,
-        _ event: String,
-        _ fields: KeyValuePairs<String, any Sendable>,
-        _ time: WallTime
-    ) -> String {
+    private var json: String {
         var line = "{\"time\":\"\(time.rfc3339)\",\"level\":\"\(level.name)\",\"event\":"
         line += jsonQuoted(event)
         for (key, value) in fields {
@@ -132,12 +124,7 @@ package struct Journal: Sendable {
         return line + "}"
     }
 
-    private static func textLine(
-        _ level: Level,
-        _ event: String,
-        _ fields: KeyValuePairs<String, any Sendable>,
-        _ time: WallTime
-    ) -> String {
+    private var text: String {
         let name = level.name + String(repeating: " ", count: 7 - level.name.utf8.count)
         let isPlain = !event.unicodeScalars.contains(where: \.isUnprintable)
         var line = "\(time.rfc3339) \(name) \(isPlain ? event : jsonQuoted(event))"
@@ -208,7 +195,7 @@ package func appendJSONEscaped(_ text: UnsafeRawBufferPointer, to quoted: inout 
             )
             let unit = rest.reduce(lead) { $0 << 6 | UInt16($1 & 0x3F) }
             quoted.append(UInt8(ascii: "u"))
-            for shift in [12, 8, 4, 0] as [UInt16] { quoted.append(hexDigit(unit >> shift)) }
+            for shift in [12, 8, 4, 0] { quoted.append(lowerDigits[Int(unit >> shift & 15)]) }
         }
         place += max(unprintable, 1)
         plain = place
@@ -232,10 +219,6 @@ private func unprintableSize(_ text: UnsafeRawBufferPointer, _ place: Int) -> In
     }
 }
 
-private func hexDigit(_ value: UInt16) -> UInt8 {
-    let digit = UInt8(value & 15)
-    return digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit
-}
 extension Unicode.Scalar {
     /// Control characters (C0, DEL, C1), which a terminal obeys, and Unicode line ends.
     fileprivate var isUnprintable: Bool {

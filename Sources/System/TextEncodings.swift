@@ -1,7 +1,7 @@
 import CSystem
 
 private let upperDigits = Array("0123456789ABCDEF".utf8)
-private let lowerDigits = Array("0123456789abcdef".utf8)
+let lowerDigits = Array("0123456789abcdef".utf8)
 
 /// Encodes each byte as two hexadecimal digits.
 package func hex(_ bytes: some Sequence<UInt8>, upper: Bool = false) -> String {
