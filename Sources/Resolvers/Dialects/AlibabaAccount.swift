@@ -149,24 +149,23 @@ enum AlibabaAnswers {
         }
     }
 
-    /// Addresses in an array. If one of them is none, nothing in the answer can be trusted.
-    static func addresses(
+    /// Addresses of a family in an array. If one of them is none, nothing in the answer can be
+    /// trusted.
+    static func family(
         _ value: JSONValue?,
-        of family: Family? = nil
-    ) throws(QueryFailure) -> [IPAddress] {
-        guard let value, value != .null else { return [] }
-        guard let elements = value.elements else { throw .unreadable("addresses are not an array") }
-        var found: [IPAddress] = []
-        for element in elements {
-            guard let address = element.text.flatMap({ IPAddress($0) }),
-                family.map({ ($0 == .v4) == address.isV4 }) ?? true
-            else { throw .unreadable("something in the answer is not an address of its family") }
-            found.append(address)
+        isV4: Bool,
+        seconds: Int = 0
+    ) throws(QueryFailure) -> FamilyAnswer {
+        let isThere = value.map { $0 != .null } ?? false
+        guard let elements = isThere ? value?.elements : [] else {
+            throw .unreadable("addresses are not an array")
         }
-        return found
+        let found = elements.compactMap { $0.text.flatMap { IPAddress($0) } }
+        guard found.count == elements.count else {
+            throw .unreadable("something in the answer is not an address of its family")
+        }
+        return try FamilyAnswer(found, seconds: seconds).checked(isV4: isV4)
     }
-
-    enum Family { case v4, v6 }
 
     /// `/ss`.
     static func servers(
@@ -175,7 +174,8 @@ enum AlibabaAnswers {
     ) throws(QueryFailure) -> [ResolverServer] {
         let value = try object(answer)
         let addresses =
-            try addresses(value["service_ip"], of: .v4) + addresses(value["service_ipv6"], of: .v6)
+            try family(value["service_ip"], isV4: true).addresses
+            + family(value["service_ipv6"], isV4: false).addresses
         guard !addresses.isEmpty else { throw .unreadable("the list of servers is empty") }
         let model = known.first ?? AlibabaRegion.cn.servers[0]
         return addresses.prefix(HostAnswer.addressesMax).map { model.moved(to: $0) }

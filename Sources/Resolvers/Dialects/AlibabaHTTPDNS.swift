@@ -90,22 +90,17 @@ package struct AlibabaV2: ResolverDialect {
             guard let name = element["dn"]?.text.map(HostName.canonical), names.contains(name)
             else { continue }
             found[name] = HostAnswer(
-                v4: try family(element["v4"], .v4),
-                v6: try family(element["v6"], .v6)
+                v4: try family(element["v4"], isV4: true),
+                v6: try family(element["v6"], isV4: false)
             )
         }
         return found
     }
 
-    private func family(
-        _ value: JSONValue?,
-        _ family: AlibabaAnswers.Family
-    ) throws(QueryFailure) -> FamilyAnswer? {
+    private func family(_ value: JSONValue?, isV4: Bool) throws(QueryFailure) -> FamilyAnswer? {
         guard let value, value != .null else { return nil }
-        return FamilyAnswer(
-            try AlibabaAnswers.addresses(value["ips"], of: family),
-            seconds: value["ttl"]?.wholeNumber ?? 0
-        )
+        let seconds = value["ttl"]?.wholeNumber ?? 0
+        return try AlibabaAnswers.family(value["ips"], isV4: isV4, seconds: seconds)
     }
 
     /// The server chooses the cipher. If `aes_key` is set, plain text is refused: on `http` anyone
@@ -244,20 +239,12 @@ package struct AlibabaV1: ResolverDialect {
         var answer = HostAnswer()
         if let list = value["ips"] {
             // In a batch `ips` may be either family's.
-            if value["type"]?.wholeNumber == 28 {
-                answer.v6 = FamilyAnswer(
-                    try AlibabaAnswers.addresses(list, of: .v6),
-                    seconds: seconds
-                )
-            } else {
-                answer.v4 = FamilyAnswer(
-                    try AlibabaAnswers.addresses(list, of: .v4),
-                    seconds: seconds
-                )
-            }
+            let isV4 = value["type"]?.wholeNumber != 28
+            let family = try AlibabaAnswers.family(list, isV4: isV4, seconds: seconds)
+            if isV4 { answer.v4 = family } else { answer.v6 = family }
         }
         if let list = value["ipsv6"] {
-            answer.v6 = FamilyAnswer(try AlibabaAnswers.addresses(list, of: .v6), seconds: seconds)
+            answer.v6 = try AlibabaAnswers.family(list, isV4: false, seconds: seconds)
         }
         guard answer != HostAnswer() else { throw .unreadable("the answer has no ips") }
         return answer

@@ -57,8 +57,8 @@ package struct DoH: ResolverDialect {
     ) throws(QueryFailure) -> [String: HostAnswer] {
         guard answer.status == 200 else { throw Self.failure(answer.status) }
         let isV6 = Self.asksForV6(answer.body)
-        var found = try DNSMessage.answer(in: answer.body, to: names[0], isV6 ? .aaaa : .a)
-        found.timeToLive = max(.zero, found.timeToLive - .seconds(max(0, answer.age)))
+        let found = try DNSMessage.answer(in: answer.body, to: names[0], isV6 ? .aaaa : .a)
+            .aged(answer.age)
         return [names[0]: isV6 ? HostAnswer(v6: found) : HostAnswer(v4: found)]
     }
 
@@ -144,19 +144,12 @@ package struct AlibabaJSON: ResolverDialect {
         let question = value["Question"]?.elements?.first ?? value["Question"]
         let isV6 = question?["type"]?.wholeNumber == Int(DNSMessage.RecordType.aaaa.rawValue)
         let type = isV6 ? DNSMessage.RecordType.aaaa : .a
-        var addresses: [IPAddress] = []
-        var seconds: [Int] = []
-        for record in value["Answer"]?.elements ?? [] {
-            guard let found = record["type"]?.wholeNumber else { continue }
-            seconds.append(record["TTL"]?.wholeNumber ?? 0)
-            guard found == Int(type.rawValue) else { continue }
-            guard let address = record["data"]?.text.flatMap({ IPAddress($0) }),
-                address.isV4 != isV6
-            else { throw .unreadable("something in the answer is not an address of its family") }
-            addresses.append(address)
-        }
-        var family = FamilyAnswer(addresses, seconds: seconds.min() ?? 0)
-        family.timeToLive = max(.zero, family.timeToLive - .seconds(max(0, answer.age)))
+        let records = (value["Answer"]?.elements ?? []).filter { $0["type"]?.wholeNumber != nil }
+        let addresses = records.filter { $0["type"]?.wholeNumber == Int(type.rawValue) }
+            .map { $0["data"] ?? .null }
+        let seconds = records.map { $0["TTL"]?.wholeNumber ?? 0 }.min() ?? 0
+        let family = try AlibabaAnswers.family(.array(addresses), isV4: !isV6, seconds: seconds)
+            .aged(answer.age)
         return [names[0]: isV6 ? HostAnswer(v6: family) : HostAnswer(v4: family)]
     }
 }

@@ -40,17 +40,10 @@ package struct ServerRequest: Equatable, Sendable {
     /// From the slash on. It may hold a signature or a token, so it is never shown.
     package var target: String
     package var accept: String
-    /// With its content type; nil for GET.
-    package var body: (type: String, bytes: [UInt8])?
 
     package init(_ target: String, accept: String = "application/json") {
         self.target = target
         self.accept = accept
-    }
-
-    package static func == (left: Self, right: Self) -> Bool {
-        left.target == right.target && left.accept == right.accept
-            && left.body?.type == right.body?.type && left.body?.bytes == right.body?.bytes
     }
 }
 

@@ -185,19 +185,14 @@ enum TencentAnswer {
         let first = try family(parts[0])
         guard parts.count == 2 else {
             let isV6 = first.addresses.first.map { !$0.isV4 } ?? false
-            try check(first, isV4: !isV6)
-            return isV6 ? HostAnswer(v6: first) : HostAnswer(v4: first)
+            let only = try first.checked(isV4: !isV6)
+            return isV6 ? HostAnswer(v6: only) : HostAnswer(v4: only)
         }
         let second = try family(parts[1])
-        try check(first, isV4: true)
-        try check(second, isV4: false)
-        return HostAnswer(v4: first, v6: second)
-    }
-
-    private static func check(_ answer: FamilyAnswer, isV4: Bool) throws(QueryFailure) {
-        guard answer.addresses.allSatisfy({ $0.isV4 == isV4 }) else {
-            throw .unreadable("something in the answer is not an address of its family")
-        }
+        return HostAnswer(
+            v4: try first.checked(isV4: true),
+            v6: try second.checked(isV4: false)
+        )
     }
 
     private static func family(_ text: Substring) throws(QueryFailure) -> FamilyAnswer {

@@ -29,7 +29,7 @@ final class Resolver {
         _ name: String,
         _ settings: ResolverSettings,
         _ dialect: any ResolverDialect,
-        _ now: Moment
+        listDue now: Moment
     ) {
         self.name = name
         self.settings = settings

@@ -48,16 +48,14 @@ final class AddressRace {
     }
 
     private func start(_ address: IPAddress, _ loop: TransferLoop) {
-        let transfer = Transfer(TransferOptions(connectTimeout: Self.patience))
-        let target = ConnectTarget(host: "probe", port: door.port, address: "\(address)")
         // Without TLS: a handshake with each address would cost the servers too much.
-        var request = TransferRequest(
-            "http://probe:\(door.port)/",
-            keeping: ResponseUse(body: .none)
+        let transfer = Transfer(
+            probing: address,
+            of: "probe",
+            port: door.port,
+            trust: nil,
+            patience: Self.patience
         )
-        request.target = target
-        request.connectsOnly = true
-        transfer.prepare(request)
         running[ObjectIdentifier(transfer)] = (transfer, address)
         loop.start(transfer) { [self] transfer, outcome in
             running[ObjectIdentifier(transfer)] = nil
@@ -73,5 +71,27 @@ final class AddressRace {
     func cancel(_ loop: TransferLoop) {
         for entry in running.values { loop.cancel(entry.transfer) }
         (running, waiting) = ([:], [])
+    }
+}
+
+extension Transfer {
+    /// Connects to an address of the host and sends nothing. `trust` checks the certificate;
+    /// without it there is no TLS.
+    convenience init(
+        probing address: IPAddress,
+        of host: String,
+        port: Int,
+        trust: TransferOptions.Trust?,
+        patience: Duration
+    ) {
+        var options = TransferOptions(connectTimeout: patience)
+        if let trust { options.trust = trust }
+        self.init(options)
+        let scheme = trust == nil ? "http" : "https"
+        let url = "\(scheme)://\(host):\(port)/"
+        var request = TransferRequest(url, keeping: ResponseUse(body: .none))
+        request.connectsOnly = true
+        request.target = ConnectTarget(host: host, port: port, address: "\(address)")
+        prepare(request)
     }
 }

@@ -86,17 +86,13 @@ final class HostInquiry {
         _ loop: TransferLoop,
         whenDone: @escaping (Duration?, String?) -> Void
     ) {
-        var options = TransferOptions(connectTimeout: Self.patience)
-        if let trust { options.trust = trust }
-        let transfer = Transfer(options)
-        let scheme = trust == nil ? "http" : "https"
-        var request = TransferRequest(
-            "\(scheme)://\(host):\(port)/",
-            keeping: ResponseUse(body: .none)
+        let transfer = Transfer(
+            probing: address,
+            of: host,
+            port: port,
+            trust: trust,
+            patience: Self.patience
         )
-        request.connectsOnly = true
-        request.target = ConnectTarget(host: host, port: port, address: "\(address)")
-        transfer.prepare(request)
         transfers[ObjectIdentifier(transfer)] = transfer
         loop.start(transfer) { [self] transfer, outcome in
             transfers[ObjectIdentifier(transfer)] = nil

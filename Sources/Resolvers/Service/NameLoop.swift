@@ -26,7 +26,11 @@ final class NameLoop {
         let whenDone: @Sendable ([InquiryAnswer]) -> Void
     }
 
+    /// What the thread shares with others.
     struct Parts: Sendable {
+        let loop: TransferLoop
+        let mailbox: Mailbox<Message>
+        let report = Locked(NameReport())
         let file: NameFile?
         let journal: Journal
         let now: @Sendable () -> WallTime
@@ -43,10 +47,7 @@ final class NameLoop {
         let whenDone: ([IPAddress]?) -> Void
     }
 
-    private let loop: TransferLoop
-    private let mailbox: Mailbox<Message>
     private let parts: Parts
-    private let shown: Locked<NameReport>
     private var settings: NameSettings
     private let resolvers: ResolverPool
     private let kept: KeptAnswers
@@ -64,21 +65,14 @@ final class NameLoop {
     private static let longestSleep: Duration = .seconds(60)
     private static let lookupPatience: Duration = .seconds(2)
 
-    init(
-        _ loop: TransferLoop,
-        _ mailbox: Mailbox<Message>,
-        _ settings: NameSettings,
-        _ parts: Parts,
-        _ shown: Locked<NameReport>
-    ) {
-        self.loop = loop
-        self.mailbox = mailbox
+    init(_ settings: NameSettings, _ parts: Parts) {
         self.settings = settings
         self.parts = parts
-        self.shown = shown
-        resolvers = ResolverPool(loop, parts, settings.timeout)
+        resolvers = ResolverPool(parts, settings.timeout)
         kept = KeptAnswers(parts.file, parts.journal)
     }
+
+    private var loop: TransferLoop { parts.loop }
 
     func run() {
         use(settings, .now)
@@ -112,7 +106,7 @@ final class NameLoop {
 
     private func takeMessages() {
         let now = Moment.now
-        for message in mailbox.takeAll() {
+        for message in parts.mailbox.takeAll() {
             hasNews = true
             switch message {
             case .added(let addresses):
@@ -204,7 +198,7 @@ final class NameLoop {
         for race in races { race.advance(now, loop) }
         races.removeAll(where: \.isOver)
         if let due = kept.due, due <= now {
-            let mailbox = mailbox
+            let mailbox = parts.mailbox
             kept.save(entries.values, settings) { mailbox.post(.saved($0)) }
         }
     }
@@ -277,7 +271,7 @@ final class NameLoop {
 
     private func look(_ host: String, whenDone: @escaping ([IPAddress]?) -> Void) {
         lookupCount += 1
-        let (number, mailbox) = (lookupCount, mailbox)
+        let (number, mailbox) = (lookupCount, parts.mailbox)
         guard system.begin(host, whenDone: { mailbox.post(.looked(number, $0)) }) else {
             return whenDone(nil)
         }
@@ -345,7 +339,7 @@ final class NameLoop {
         report.hosts = entries.values.sorted { $0.key.host < $1.key.host }.flatMap { entry in
             entry.doors.map { entry.status(of: $0, now) }
         }
-        shown.withLock { $0 = report }
+        parts.report.withLock { $0 = report }
     }
 }
 

@@ -27,12 +27,9 @@ package final class NameService: Sendable {
         let changed: @Sendable (HostAddresses) -> Void
     }
 
-    private let mailbox: Mailbox<NameLoop.Message>
     private let listener = Locked<Listener?>(nil)
-    private let loop: TransferLoop
     private let known: Locked<Known>
     private let worker = Locked<Worker?>(nil)
-    private let report = Locked(NameReport())
     private let lookups = LookupUses()
     private let parts: NameLoop.Parts
     private let settings: NameSettings
@@ -50,22 +47,25 @@ package final class NameService: Sendable {
         now: @escaping @Sendable () -> WallTime = { .now }
     ) throws(CurlUnavailable) {
         let loop = try TransferLoop(connections: Self.connectionsMax)
-        self.loop = loop
         self.settings = settings
-        mailbox = Mailbox { loop.wake() }
         known = Locked(Known(hostsMax: settings.maxHosts))
-        let file = directory.map { NameFile(path: "\($0)/names") }
-        parts = NameLoop.Parts(file: file, journal: journal, now: now, network: network)
+        parts = NameLoop.Parts(
+            loop: loop,
+            mailbox: Mailbox { loop.wake() },
+            file: directory.map { NameFile(path: "\($0)/names") },
+            journal: journal,
+            now: now,
+            network: network
+        )
     }
+
+    private var mailbox: Mailbox<NameLoop.Message> { parts.mailbox }
 
     deinit { stop() }
 
     /// Starts the thread. Call it once.
     package func start() throws(SystemError) {
-        let (loop, mailbox, settings, parts, report) = (loop, mailbox, settings, parts, report)
-        let worker = try Worker("names") {
-            NameLoop(loop, mailbox, settings, parts, report).run()
-        }
+        let worker = try Worker("names") { [settings, parts] in NameLoop(settings, parts).run() }
         self.worker.withLock { $0 = worker }
     }
 
@@ -159,7 +159,7 @@ package final class NameService: Sendable {
     }
 
     package var status: NameReport {
-        var report = report.withLock { $0 }
+        var report = parts.report.withLock { $0 }
         report.refusedHosts = known.withLock { $0.refused }
         return report
     }

@@ -11,9 +11,7 @@ final class ResolverPool {
         let whenDone: (Flight.Outcome) -> Void
     }
 
-    private let loop: TransferLoop
-    private let now: @Sendable () -> WallTime
-    private let journal: Journal
+    private let parts: NameLoop.Parts
     private var timeout: Duration
     private var resolvers: [String: Resolver] = [:]
     private var queries: [ObjectIdentifier: ServerQuery] = [:]
@@ -23,11 +21,9 @@ final class ResolverPool {
     /// A query has ended since the last call of `takeNews`.
     private var hasNews = false
 
-    init(_ loop: TransferLoop, _ parts: NameLoop.Parts, _ timeout: Duration) {
-        self.loop = loop
+    init(_ parts: NameLoop.Parts, _ timeout: Duration) {
+        self.parts = parts
         self.timeout = timeout
-        now = parts.now
-        journal = parts.journal
     }
 
     subscript(name: String) -> Resolver? { resolvers[name] }
@@ -43,7 +39,7 @@ final class ResolverPool {
             if let running = resolvers[name], running.settings == resolver {
                 next[name] = running
             } else if let dialect = resolver.dialect {
-                next[name] = Resolver(name, resolver, dialect, now)
+                next[name] = Resolver(name, resolver, dialect, listDue: now)
             }
         }
         resolvers = next
@@ -73,8 +69,8 @@ final class ResolverPool {
 
     /// What is under way refers to this object and keeps it, unless it is let go.
     func cancelAll() {
-        for query in queries.values { query.cancel(loop) }
-        for transfer in lists.values { loop.cancel(transfer) }
+        for query in queries.values { query.cancel(parts.loop) }
+        for transfer in lists.values { parts.loop.cancel(transfer) }
         (queries, lists, wishes) = ([:], [:], [:])
     }
 
@@ -103,16 +99,16 @@ final class ResolverPool {
             names,
             isUrgent: batch.contains(where: \.isUrgent),
             timeout: timeout,
-            now: now
+            now: parts.now
         ) { [self] result in
             if let key { queries[key] = nil }
             hasNews = true
-            notices.note(resolver, result, journal)
+            notices.note(resolver, result, parts.journal)
             for wish in batch { wish.whenDone(Self.outcome(of: wish.host, result)) }
         }
         key = ObjectIdentifier(query)
         queries[ObjectIdentifier(query)] = query
-        query.start(loop)
+        query.start(parts.loop)
     }
 
     private static func outcome(of host: String, _ result: ServerQuery.Result) -> Flight.Outcome {
@@ -123,14 +119,14 @@ final class ResolverPool {
 
     private func askForList(_ resolver: Resolver, _ moment: Moment) {
         guard lists[resolver.name] == nil, let server = resolver.takeListServer(moment),
-            let query = resolver.dialect.listQuery(at: resolver.time(now()))
+            let query = resolver.dialect.listQuery(at: resolver.time(parts.now()))
         else { return }
         let transfer = Transfer(server: server, resolver.settings, timeout)
         transfer.prepare(
             TransferRequest(query, at: server, timeout: timeout, bodyBytesMax: 64 << 10)
         )
         lists[resolver.name] = transfer
-        loop.start(transfer) { [self] _, outcome in
+        parts.loop.start(transfer) { [self] _, outcome in
             lists[resolver.name] = nil
             hasNews = true
             do throws(QueryFailure) {

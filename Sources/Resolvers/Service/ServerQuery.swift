@@ -145,11 +145,6 @@ extension TransferRequest {
         )
         headers = ["User-Agent: sluice"]
         accept = query.accept
-        if let content = query.body {
-            method = "POST"
-            headers.append("Content-Type: \(content.type)")
-            body = .plain(content.bytes)
-        }
         timeLimit = timeout
         target = server.address.map {
             ConnectTarget(host: server.name, port: server.port, address: "\($0)")
