@@ -26,8 +26,7 @@ extension CredentialFetch {
             name = text.split(whereSeparator: \.isWhitespace).first.map(String.init) ?? ""
         }
         guard ECSRole.isRoleName(name) else {
-            throw SourceProblem(
-                .permanent,
+            throw .permanent(
                 "the instance reports an invalid name for its RAM role",
                 remedy: "bind a RAM role to the ECS instance, or correct role_name"
             )
@@ -36,14 +35,14 @@ extension CredentialFetch {
         guard answer.status == 200 else { throw metadataRefusal(answer, role: name) }
         let document = CredentialDocument(json: answer.body.bytes)
         if let code = document?.code, code != "Success" {
-            throw SourceProblem(
-                .temporary,
+            throw .temporary(
                 "the metadata service has no credential of the RAM role \(name)",
                 remedy: "check the role and its binding in the console of ECS",
                 words: ServerWords(status: 200, code: code, message: document?.message)
             )
         }
-        return try supplied(document, answer, "the ECS instance's RAM role \(name)", place)
+        let origin = "the ECS instance's RAM role \(name)"
+        return try supplied(document, answer, origin: origin, place: place)
     }
 
     private var place: String { "the metadata service at \(context.metadata)" }
@@ -65,8 +64,7 @@ extension CredentialFetch {
             let isToken = token.withBytes { $0.allSatisfy { $0 > 0x20 && $0 < 0x7f } }
             if answer.status == 200, (1...4096).contains(token.byteCount), isToken { return token }
             guard isRequired else { return nil }
-            throw SourceProblem(
-                .temporary,
+            throw .temporary(
                 "\(place) gives no token",
                 remedy: "allow the instance's metadata in the hardened mode, or set imds_v1: true",
                 words: ServerWords(status: answer.status)
@@ -93,16 +91,14 @@ extension CredentialFetch {
     private func metadataRefusal(_ answer: WebAnswer, role: String?) -> SourceProblem {
         let words = ServerWords(status: answer.status)
         guard answer.status == 404 else {
-            return SourceProblem(
-                .temporary,
+            return .temporary(
                 "\(place) refuses",
                 remedy: "none needed unless it lasts; then check the instance's metadata settings",
                 words: words
             )
         }
         let what = role.map { "the RAM role \($0)" } ?? "a RAM role"
-        return SourceProblem(
-            .permanent,
+        return .permanent(
             "\(place) does not know \(what)",
             remedy: "bind the role to this ECS instance",
             words: words

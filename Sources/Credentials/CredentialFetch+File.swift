@@ -77,15 +77,13 @@ extension CredentialFetch {
         depth: Int
     ) throws(SourceProblem) -> CredentialSource {
         guard depth < 8 else {
-            throw SourceProblem(
-                .permanent,
+            throw .permanent(
                 "the profiles of \(path) refer to each other in a cycle",
                 remedy: "correct their source_profile"
             )
         }
         guard let settings = sections[name] else {
-            throw SourceProblem(
-                .temporary,
+            throw .temporary(
                 "the file \(path) has no profile '\(name)'",
                 remedy: "correct profile, or ALIBABA_CLOUD_PROFILE"
             )
@@ -97,8 +95,7 @@ extension CredentialFetch {
     }
 
     private func unreadable(_ path: String, _ what: String) -> SourceProblem {
-        SourceProblem(
-            .temporary,
+        .temporary(
             "the file \(path) is \(what)",
             remedy: "write the whole credential to another file and rename it to this one"
         )
@@ -131,14 +128,12 @@ extension CredentialFetch {
                 }
             }
         } catch {
-            throw SourceProblem(
-                .temporary,
+            throw .temporary(
                 "the file \(path) cannot be read: \(String(cString: strerror(error.code)))",
                 remedy: "check that it exists and that the gateway may read it"
             )
         }
-        throw SourceProblem(
-            .permanent,
+        throw .permanent(
             "the file \(path) is \(isFile ? "larger than 64 KiB" : "not a regular file")",
             remedy: "name a file that holds a credential"
         )

@@ -22,7 +22,8 @@ extension CredentialFetch {
             let answer = try answer(to: request, from: "STS at \(endpoint)")
             let document = CredentialDocument(json: answer.body.bytes)
             if answer.status == 200 {
-                return try supplied(document, answer, call.origin, "STS at \(endpoint)")
+                let place = "STS at \(endpoint)"
+                return try supplied(document, answer, origin: call.origin, place: place)
             }
             let code = document?.code ?? ""
             if !isSecond {
@@ -35,19 +36,18 @@ extension CredentialFetch {
                     continue
                 }
             }
-            throw refusal(answer, document, call, endpoint)
+            throw refusal(answer, document, of: call, at: endpoint)
         }
     }
 
     private func refusal(
         _ answer: WebAnswer,
         _ document: CredentialDocument?,
-        _ call: STSCall,
-        _ endpoint: String
+        of call: STSCall,
+        at endpoint: String
     ) -> SourceProblem {
         guard let document, let code = document.code else {
-            return SourceProblem(
-                .temporary,
+            return .temporary(
                 "the server at \(endpoint) is not STS",
                 remedy: "check sts_endpoint and any proxy on the way",
                 words: ServerWords(status: answer.status)
@@ -72,12 +72,11 @@ extension CredentialFetch {
     func supplied(
         _ document: CredentialDocument?,
         _ answer: WebAnswer,
-        _ origin: String,
-        _ place: String
+        origin: String,
+        place: String
     ) throws(SourceProblem) -> SuppliedCredential {
         guard let document else {
-            throw SourceProblem(
-                .temporary,
+            throw .temporary(
                 "the answer of \(place) is not a JSON object with a credential",
                 remedy: "check the address and any proxy on the way"
             )
@@ -91,8 +90,7 @@ extension CredentialFetch {
                 missing.append("SecurityToken")
             }
             if expiration == nil { missing.append("Expiration (as 2025-01-14T08:30:00Z)") }
-            throw SourceProblem(
-                .temporary,
+            throw .temporary(
                 "the answer of \(place) has no \(missing.joined(separator: " and no "))",
                 remedy: "check the address and any proxy on the way"
             )
@@ -119,20 +117,17 @@ extension CredentialFetch {
         } catch {
             switch error {
             case .interrupted:
-                throw SourceProblem(
-                    .temporary,
+                throw .temporary(
                     "the request to \(place) was cancelled",
                     remedy: "none needed: the gateway stops, or its settings changed"
                 )
             case .tooLarge:
-                throw SourceProblem(
-                    .temporary,
+                throw .temporary(
                     "the answer of \(place) is larger than 64 KiB",
                     remedy: "check the address and any proxy on the way"
                 )
             case .noAnswer(let reason):
-                throw SourceProblem(
-                    .temporary,
+                throw .temporary(
                     "\(place) does not answer: \(reason)",
                     remedy:
                         "check the address, the network and, with https, the certificate"
@@ -202,8 +197,7 @@ extension CredentialFetch {
         guard (4...20_000).contains(token.byteCount),
             token.withBytes({ $0.allSatisfy { $0 > 0x20 && $0 < 0x7f } })
         else {
-            throw SourceProblem(
-                .temporary,
+            throw .temporary(
                 "the file \(path) does not hold an OIDC token",
                 remedy: "check that it is the projected token of the service account"
             )
@@ -217,8 +211,7 @@ extension CredentialFetch {
         _ variable: String
     ) throws(SourceProblem) -> String {
         guard let value = value ?? context.variable(variable) else {
-            throw SourceProblem(
-                .permanent,
+            throw .permanent(
                 "the role for OIDC has no \(key)",
                 remedy: "set it, or \(variable); ACK sets the variable for pods with RRSA"
             )

@@ -28,16 +28,14 @@ package struct CredentialFetch: Sendable {
     ) throws(SourceProblem) -> SuppliedCredential {
         let supplied = try ask(source)
         if let problem = supplied.credential.problem {
-            throw SourceProblem(
-                .permanent,
+            throw .permanent(
                 "\(supplied.origin) gives a credential that cannot be sent: \(problem)",
                 remedy: "enter it again, complete and on one line"
             )
         }
         if let end = supplied.usableUntil, end <= now {
             let age = spokenDuration(now - end)
-            throw SourceProblem(
-                .temporary,
+            throw .temporary(
                 "\(supplied.origin) gives a credential that expired \(age) ago",
                 remedy: "renew it there, and check this host's clock"
             )
@@ -53,8 +51,7 @@ package struct CredentialFetch: Sendable {
         case .named(let name): try readNamed(name)
         case .file(let file): try read(file)
         case .admin:
-            throw SourceProblem(
-                .temporary,
+            throw .temporary(
                 "no credential was pushed yet",
                 remedy: "push one with sluice rotate, or PUT /admin/credentials"
             )
@@ -72,8 +69,7 @@ package struct CredentialFetch: Sendable {
             let secret = context.variable(names[1])
         else {
             let missing = names.filter { context.variable($0) == nil }
-            throw SourceProblem(
-                .permanent,
+            throw .permanent(
                 "the environment has no \(missing.joined(separator: " and no "))",
                 remedy: "set \(missing.count == 1 ? "it" : "them") and start again"
             )
@@ -92,8 +88,7 @@ package struct CredentialFetch: Sendable {
 
     private func readNamed(_ name: String) throws(SourceProblem) -> SuppliedCredential {
         guard let credential = lookup(name) else {
-            throw SourceProblem(
-                .temporary,
+            throw .temporary(
                 "the credential '\(name)', which this one depends on, is missing",
                 remedy: "check the status of that credential"
             )
@@ -160,21 +155,15 @@ package struct CredentialFetch: Sendable {
     }
 
     func read(_ source: URISource) throws(SourceProblem) -> SuppliedCredential {
-        let given =
-            source.uri
-            ?? context.variable("ALIBABA_CLOUD_CREDENTIALS_URI").map {
-                Secret($0)
-            }
-        guard let uri = given else {
-            throw SourceProblem(
-                .permanent,
+        let variable = context.variable("ALIBABA_CLOUD_CREDENTIALS_URI")
+        guard let uri = source.uri ?? variable.map({ Secret($0) }) else {
+            throw .permanent(
                 "there is no URI for the credential",
                 remedy: "set uri, or ALIBABA_CLOUD_CREDENTIALS_URI"
             )
         }
         guard let place = Self.shownPlace(uri) else {
-            throw SourceProblem(
-                .permanent,
+            throw .permanent(
                 "the credential's URI cannot be used",
                 remedy: "write it with http:// or https:// and in plain ASCII"
             )
@@ -193,14 +182,13 @@ package struct CredentialFetch: Sendable {
         }
         let document = CredentialDocument(json: answer.body.bytes)
         if let code = document?.code, code != "Success" {
-            throw SourceProblem(
-                .temporary,
+            throw .temporary(
                 "\(place) gives no credential",
                 remedy: "check the service behind uri",
                 words: ServerWords(status: answer.status, code: code)
             )
         }
-        return try supplied(document, answer, place, place)
+        return try supplied(document, answer, origin: place, place: place)
     }
 
     /// Shows scheme, host and port only: path, query and user information may contain a key.

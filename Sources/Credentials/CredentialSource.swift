@@ -60,11 +60,19 @@ package indirect enum CredentialSource: Sendable, Equatable {
     package var problems: [SettingProblem] {
         switch self {
         case .assumeRole(let role):
-            Self.roleProblems(role.roleARN, role.sessionName, role.seconds, role.policy)
-                + Self.externalIDProblems(role.externalID) + role.access.problems
+            Self.roleProblems(
+                role.roleARN,
+                session: role.sessionName,
+                seconds: role.seconds,
+                policy: role.policy
+            ) + Self.externalIDProblems(role.externalID) + role.access.problems
         case .oidcRole(let role):
-            Self.roleProblems(role.roleARN, role.sessionName, role.seconds, role.policy)
-                + role.access.problems
+            Self.roleProblems(
+                role.roleARN,
+                session: role.sessionName,
+                seconds: role.seconds,
+                policy: role.policy
+            ) + role.access.problems
         case .ecsRole(let role):
             if let name = role.roleName, !ECSRole.isRoleName(name) {
                 [SettingProblem(key: "role_name", what: "is not the name of a RAM role")]
@@ -83,9 +91,9 @@ package indirect enum CredentialSource: Sendable, Equatable {
 
     private static func roleProblems(
         _ roleARN: String?,
-        _ sessionName: String?,
-        _ seconds: Int,
-        _ policy: String?
+        session sessionName: String?,
+        seconds: Int,
+        policy: String?
     ) -> [SettingProblem] {
         var problems: [SettingProblem] = []
         if let roleARN, !isRoleARN(roleARN) {

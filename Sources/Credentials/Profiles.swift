@@ -27,7 +27,7 @@ struct Profile {
     }
 
     func missing(_ name: String) -> SourceProblem {
-        SourceProblem(.temporary, "\(place) has no \(name)", remedy: "complete it")
+        .temporary("\(place) has no \(name)", remedy: "complete it")
     }
 
     private enum Token { case needed, ifThere, leftBehind }
@@ -85,8 +85,7 @@ struct Profile {
         case "credentialsuri":
             return .uri(URISource(uri: secret("credentials_uri")))
         default:
-            throw SourceProblem(
-                .permanent,
+            throw .permanent(
                 "\(place) is of the type '\(type.prefix(32))', which Sluice cannot use",
                 remedy:
                     "use access_key, sts, ram_role_arn, ecs_ram_role, oidc_role_arn or credentials_uri"

@@ -166,8 +166,7 @@ extension STSAccess {
             guard let place = try? Endpoint(parsing: given),
                 place.scheme == .https || place.isLoopback
             else {
-                throw SourceProblem(
-                    .permanent,
+                throw .permanent(
                     "the STS endpoint '\(given)' cannot be used",
                     remedy:
                         "write it as sts.cn-hangzhou.aliyuncs.com; plain http is allowed for this machine only"
@@ -177,8 +176,7 @@ extension STSAccess {
         }
         guard let region = region ?? context.variable("ALIBABA_CLOUD_STS_REGION") else {
             guard isVPC != true else {
-                throw SourceProblem(
-                    .permanent,
+                throw .permanent(
                     "the STS endpoint of the VPC needs a region",
                     remedy: "set sts_region, or ALIBABA_CLOUD_STS_REGION"
                 )
@@ -186,8 +184,7 @@ extension STSAccess {
             return "https://sts.aliyuncs.com"
         }
         if let problem = NamePattern.region.problem(with: region) {
-            throw SourceProblem(
-                .permanent,
+            throw .permanent(
                 "STS cannot be reached: \(problem)",
                 remedy: "correct sts_region or ALIBABA_CLOUD_STS_REGION"
             )

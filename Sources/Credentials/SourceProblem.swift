@@ -23,6 +23,22 @@ package struct SourceProblem: Error, Sendable, Equatable, CustomStringConvertibl
         self.words = words
     }
 
+    static func temporary(
+        _ what: String,
+        remedy: String,
+        words: ServerWords? = nil
+    ) -> SourceProblem {
+        SourceProblem(.temporary, what, remedy: remedy, words: words)
+    }
+
+    static func permanent(
+        _ what: String,
+        remedy: String,
+        words: ServerWords? = nil
+    ) -> SourceProblem {
+        SourceProblem(.permanent, what, remedy: remedy, words: words)
+    }
+
     package var description: String {
         "\(what)\(words.map { " (\($0))" } ?? ""); \(remedy)"
     }

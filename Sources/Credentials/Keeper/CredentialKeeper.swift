@@ -88,10 +88,6 @@ package final class CredentialKeeper: Sendable {
         }
     }
 
-    func resetTimer() {
-        timer.signal()
-    }
-
     private func keepTime() {
         while !end.isSet {
             let now = context.clock.now()
@@ -112,7 +108,7 @@ package final class CredentialKeeper: Sendable {
             try table.push(name, pushed, now)
             return table.entries[name]?.current != before
         }
-        resetTimer()
+        timer.signal()
         if isOther { tell([name]) }
     }
 
@@ -120,7 +116,7 @@ package final class CredentialKeeper: Sendable {
     package func restore(_ name: String, _ pushed: PushedCredential) throws(PushRefusal) {
         let now = context.clock.now()
         try table.withLock { table throws(PushRefusal) in try table.restore(name, pushed, now) }
-        resetTimer()
+        timer.signal()
     }
 
     /// Records for the status whether a pushed credential is on disk.
@@ -149,7 +145,7 @@ package final class CredentialKeeper: Sendable {
             table.forget(name)
             return (true, table.entries[name]?.current != before)
         }
-        resetTimer()
+        timer.signal()
         if isOther { tell([name]) }
         return isForgotten
     }
@@ -218,7 +214,7 @@ package final class CredentialKeeper: Sendable {
 
         table.withLock { $0.replace(sources) }
         // A restored name may bring back a credential with an activation time.
-        resetTimer()
+        timer.signal()
         var names: [String] = []
         for (name, source) in changed where !source.needsThread {
             if read(source, name) { names.append(name) }

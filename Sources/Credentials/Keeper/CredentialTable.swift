@@ -31,22 +31,16 @@ struct CredentialTable {
     /// Pushed credentials of names without a source; they return with their name.
     private var absent: [String: Entry] = [:]
 
-    mutating func set(_ entry: Entry, _ name: String) {
-        entries[name] = entry
-    }
-
-    func absentEntry(_ name: String) -> Entry? { absent[name] }
-
     /// The names of pushed credentials that are stored.
     var storedNames: Set<String> {
         Set([entries, absent].flatMap { $0.filter { $0.value.kept == .onDisk }.keys })
     }
 
-    /// Removes the entry if it is nil or has nothing pushed, or if there are too many.
-    mutating func setAbsent(_ entry: Entry?, _ name: String) {
-        let isKept = entry.map { $0.pushed != nil || $0.next != nil } ?? false
+    /// Forgets an entry with nothing pushed, and one too many.
+    private mutating func keepAbsent(_ entry: Entry, _ name: String) {
+        let isPushed = entry.pushed != nil || entry.next != nil
         let hasRoom = absent[name] != nil || absent.count < CredentialKeeper.namesMax
-        absent[name] = isKept && hasRoom ? entry : nil
+        absent[name] = isPushed && hasRoom ? entry : nil
     }
 
     /// The credential to sign with; nil when there is none or it has expired.
@@ -67,7 +61,7 @@ struct CredentialTable {
             var left = Entry(entry.source)
             (left.pushed, left.next, left.kept) = (entry.pushed, entry.next, entry.kept)
             left.generation = entry.generation
-            setAbsent(left, name)
+            keepAbsent(left, name)
         }
         for (name, source) in sources where entries[name]?.source != source {
             var entry = entries[name] ?? absent.removeValue(forKey: name) ?? Entry(source)
@@ -144,7 +138,7 @@ struct CredentialTable {
         guard let entry = entries[name] else {
             throw .unknownName(name, known: entries.keys.sorted())
         }
-        set(try entry.holding(pushed, now), name)
+        entries[name] = try entry.holding(pushed, now)
     }
 
     /// Restores a credential pushed before a restart, even for a name that only a later
@@ -155,26 +149,26 @@ struct CredentialTable {
         _ now: WallTime
     ) throws(PushRefusal) {
         guard let entry = entries[name] else {
-            var entry = try (absentEntry(name) ?? Entry(.admin)).holding(pushed, now)
+            var entry = try (absent[name] ?? Entry(.admin)).holding(pushed, now)
             entry.kept = .onDisk
-            return setAbsent(entry, name)
+            return keepAbsent(entry, name)
         }
-        set(try entry.holding(pushed, now), name)
+        entries[name] = try entry.holding(pushed, now)
         noteKept(name, .onDisk)
     }
 
     /// Discards the pushed credential; uses the configured source.
     mutating func forget(_ name: String) {
-        setAbsent(nil, name)
+        absent[name] = nil
         guard var entry = entries[name] else { return }
         (entry.pushed, entry.next, entry.kept) = (nil, nil, nil)
         entry.generation += 1
-        set(entry, name)
+        entries[name] = entry
     }
 
     /// The pushed credentials to keep over a restart, the one in use first.
     func pushed(_ name: String) -> [PushedCredential] {
-        guard let entry = entries[name] ?? absentEntry(name) else { return [] }
+        guard let entry = entries[name] ?? absent[name] else { return [] }
         return [entry.pushed.map { PushedCredential($0) }, entry.next].compactMap(\.self)
     }
 
@@ -185,7 +179,7 @@ struct CredentialTable {
             guard let next = entry.next, let time = next.activation, time <= now else { continue }
             entry.pushed = next.supplied
             entry.next = nil
-            set(entry, name)
+            entries[name] = entry
             names.append(name)
         }
         return names.sorted()
