@@ -15,9 +15,9 @@ extension Sandbox {
                 return state.zone
             }
             if case .addresses(let addresses) = visit.mishap.answer { zone.replacement = addresses }
-            let now = visit.now
-            return try SandboxResolver(accounts: accounts, zone: zone, now: now, request: request)
-                .answer(call)
+            return try call.answer(
+                SandboxResolver(accounts: accounts, zone: zone, now: visit.now, request: request)
+            )
         }
     }
 

@@ -28,7 +28,7 @@ final class Sandbox: Sendable {
 
     /// The inflater belongs to the calling thread.
     func answer(_ request: ReceivedRequest, inflater: Inflater) -> Answer {
-        if let control = ControlRoute(path: request.path) { return answer(control, request) }
+        if Self.isControl(request.path) { return answerControl(request) }
         if let accounts = configuration.resolver, let call = ResolverCall(path: request.path) {
             return resolve(call, accounts, request)
         }

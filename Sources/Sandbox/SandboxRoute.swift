@@ -40,70 +40,54 @@ enum SandboxRoute: Equatable, Sendable {
     }
 }
 
-/// Requests to the sandbox itself, by people and tests.
-enum ControlRoute: Equatable, Sendable {
-    case page
-    case logs
-    case stats
-    case faults
-    case fault(Int)
-    case limits
-    case keys
-    case poisons
-    case names
-
-    init?(path: String) {
-        switch path {
-        case "/": self = .page
-        case "/logs": self = .logs
-        case "/stats": self = .stats
-        case "/faults": self = .faults
-        case "/limits": self = .limits
-        case "/keys": self = .keys
-        case "/poisons": self = .poisons
-        case "/names": self = .names
-        default:
-            guard path.hasPrefix("/faults/"), let id = Int(path.dropFirst(8)) else { return nil }
-            self = .fault(id)
-        }
-    }
-}
-
 extension Sandbox {
-    func answer(_ route: ControlRoute, _ request: ReceivedRequest) -> Answer {
+    private static let controlPaths: Set = [
+        "/", "/logs", "/stats", "/faults", "/limits", "/keys", "/poisons", "/names",
+    ]
+
+    /// Requests to the sandbox itself, by people and tests.
+    static func isControl(_ path: String) -> Bool {
+        controlPaths.contains(path) || faultID(path) != nil
+    }
+
+    /// Of `/faults/{id}`.
+    private static func faultID(_ path: String) -> Int? {
+        path.hasPrefix("/faults/") ? Int(path.dropFirst(8)) : nil
+    }
+
+    func answerControl(_ request: ReceivedRequest) -> Answer {
         do throws(SLSRefusal) {
-            return try carryOut(route, request)
+            return try carryOutControl(request)
         } catch {
             return .text("application/json", error.body + Array("\n".utf8), status: error.status)
         }
     }
 
-    private func carryOut(
-        _ route: ControlRoute,
-        _ request: ReceivedRequest
-    ) throws(SLSRefusal) -> Answer {
-        switch (route, request.method == "HEAD" ? "GET" : request.method) {
-        case (.page, "GET"): try page(request)
-        case (.logs, "GET"): try logs(request)
-        case (.logs, "DELETE"): try clearLogs()
-        case (.stats, "GET"): stats()
-        case (.faults, "GET"): listFaults()
-        case (.faults, "POST"): try addFault(request)
-        case (.faults, "DELETE"): try removeFaults(nil)
-        case (.fault(let id), "DELETE"): try removeFaults(id)
-        case (.limits, "GET"): listLimits()
-        case (.limits, "POST"): try setLimit(request)
-        case (.limits, "DELETE"): removeLimits(request)
-        case (.keys, "GET"): listKeys()
-        case (.keys, "POST"): try setKey(request)
-        case (.keys, "DELETE"): try removeKey(request)
-        case (.poisons, "GET"): listPoisons()
-        case (.poisons, "POST"): try setPoison(request)
-        case (.poisons, "DELETE"): removePoisons()
-        case (.names, "GET"): listNames()
-        case (.names, "POST"): try setName(request)
-        case (.names, "DELETE"): removeNames()
+    private func carryOutControl(_ request: ReceivedRequest) throws(SLSRefusal) -> Answer {
+        switch (request.path, request.method == "HEAD" ? "GET" : request.method) {
+        case ("/", "GET"): return try page(request)
+        case ("/logs", "GET"): return try logs(request)
+        case ("/logs", "DELETE"): return try clearLogs()
+        case ("/stats", "GET"): return stats()
+        case ("/faults", "GET"): return listFaults()
+        case ("/faults", "POST"): return try addFault(request)
+        case ("/faults", "DELETE"): return try removeFaults(nil)
+        case ("/limits", "GET"): return listLimits()
+        case ("/limits", "POST"): return try setLimit(request)
+        case ("/limits", "DELETE"): return removeLimits(request)
+        case ("/keys", "GET"): return listKeys()
+        case ("/keys", "POST"): return try setKey(request)
+        case ("/keys", "DELETE"): return try removeKey(request)
+        case ("/poisons", "GET"): return listPoisons()
+        case ("/poisons", "POST"): return try setPoison(request)
+        case ("/poisons", "DELETE"): return removePoisons()
+        case ("/names", "GET"): return listNames()
+        case ("/names", "POST"): return try setName(request)
+        case ("/names", "DELETE"): return removeNames()
         default:
+            if let id = Self.faultID(request.path), request.method == "DELETE" {
+                return try removeFaults(id)
+            }
             throw .badMethod("InvalidMethod", "\(request.method) \(request.path) is not supported.")
         }
     }

@@ -64,9 +64,8 @@ final class SandboxHandler: RequestHandler {
     }
 
     func admit(_ head: RequestHead) -> Admission {
-        let isControl = ControlRoute(path: head.pathText) != nil
-        return .accept(
-            bodyBytesMax: isControl
+        .accept(
+            bodyBytesMax: Sandbox.isControl(head.pathText)
                 ? Self.controlBytesMax : sandbox.configuration.limits.wireBytesMax
         )
     }

@@ -13,19 +13,6 @@ struct SandboxResolver {
     let now: WallTime
     let request: ReceivedRequest
 
-    func answer(_ call: ResolverCall) throws(SLSRefusal) -> AnswerContent {
-        switch call {
-        case .alibabaV1(let account, let isBatch, let isSigned):
-            try alibabaV1(account, isBatch: isBatch, isSigned: isSigned)
-        case .alibabaV2: try alibabaV2()
-        case .alibabaServers(let account): try alibabaServers(account)
-        case .tencent: try tencent()
-        case .tencentServers: try tencentServers()
-        case .dnsMessage: try dnsMessage()
-        case .dnsJSON: try dnsJSON()
-        }
-    }
-
     func demand(_ methods: String...) throws(SLSRefusal) {
         guard methods.contains(request.method) else {
             throw .badMethod("MethodNotAllowed", "only \(methods.joined(separator: ", "))")
@@ -53,42 +40,40 @@ enum ResolverService: String, Sendable, CaseIterable {
     case alibaba, tencent, doh
 }
 
-enum ResolverCall: Equatable, Sendable {
-    /// One host, or up to five in a batch.
-    case alibabaV1(account: String, isBatch: Bool, isSigned: Bool)
-    case alibabaV2
-    case alibabaServers(account: String)
-    case tencent
-    case tencentServers
-    /// RFC 8484.
-    case dnsMessage
-    /// Alibaba's public DNS in JSON.
-    case dnsJSON
+struct ResolverCall {
+    let service: ResolverService
+    let answer: (SandboxResolver) throws(SLSRefusal) -> AnswerContent
+
+    private init(
+        _ service: ResolverService,
+        _ answer: @escaping (SandboxResolver) throws(SLSRefusal) -> AnswerContent
+    ) {
+        self.service = service
+        self.answer = answer
+    }
 
     /// nil for paths that no resolver has.
     init?(path: String) {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        let account = parts.count > 1 ? parts[1] : ""
         switch (parts.count, parts.last) {
-        case (2, "d"): self = .tencent
-        case (2, "conf"): self = .tencentServers
-        case (2, "dns-query"): self = .dnsMessage
-        case (2, "resolve"): self = .dnsJSON
-        case (3, "d") where parts[1] == "v2": self = .alibabaV2
-        case (3, "d"): self = .alibabaV1(account: parts[1], isBatch: false, isSigned: false)
-        case (3, "sign_d"): self = .alibabaV1(account: parts[1], isBatch: false, isSigned: true)
-        case (3, "resolve"): self = .alibabaV1(account: parts[1], isBatch: true, isSigned: false)
-        case (3, "sign_resolve"):
-            self = .alibabaV1(account: parts[1], isBatch: true, isSigned: true)
-        case (3, "ss"): self = .alibabaServers(account: parts[1])
+        case (2, "d"): self.init(.tencent) { it throws(SLSRefusal) in try it.tencent() }
+        case (2, "conf"): self.init(.tencent) { it throws(SLSRefusal) in try it.tencentServers() }
+        case (2, "dns-query"): self.init(.doh) { it throws(SLSRefusal) in try it.dnsMessage() }
+        case (2, "resolve"): self.init(.doh) { it throws(SLSRefusal) in try it.dnsJSON() }
+        case (3, "d") where account == "v2":
+            self.init(.alibaba) { it throws(SLSRefusal) in try it.alibabaV2() }
+        case (3, "ss"):
+            self.init(.alibaba) { it throws(SLSRefusal) in try it.alibabaServers(account) }
+        case (3, let call?) where ["d", "sign_d", "resolve", "sign_resolve"].contains(call):
+            self.init(.alibaba) { it throws(SLSRefusal) in
+                try it.alibabaV1(
+                    account,
+                    isBatch: call.hasSuffix("resolve"),
+                    isSigned: call.hasPrefix("sign_")
+                )
+            }
         default: return nil
-        }
-    }
-
-    var service: ResolverService {
-        switch self {
-        case .alibabaV1, .alibabaV2, .alibabaServers: .alibaba
-        case .tencent, .tencentServers: .tencent
-        case .dnsMessage, .dnsJSON: .doh
         }
     }
 }
