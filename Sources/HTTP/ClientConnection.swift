@@ -30,7 +30,7 @@ final class ClientConnection {
 
     let socket: Socket
     let token: PollToken
-    private(set) var client: ClientIdentity
+    var client: ClientIdentity
     /// The connection only gets an answer that refuses it. No limit counts it.
     let isRefused: Bool
 
@@ -68,8 +68,6 @@ final class ClientConnection {
         phase = socket.isSecure ? .handshaking : .idle
         client.applyProxyHeader(header, neighbourhood: neighbourhood)
     }
-
-    func applyCertificate(_ certificate: ClientCertificate) { client.applyCertificate(certificate) }
 
     /// A new connection with the same client certificate might be refused by now.
     var isStale: Bool { socket.isOutdated || client.isExpired }

@@ -96,9 +96,7 @@ package final class AnswerCounters: Sendable {
     /// The statuses that this program sends; any other counts as "other".
     static let statuses = [
         200, 201, 202, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 410, 411, 412, 413, 414,
-        415,
-        416, 417, 422,
-        428, 429, 431, 500, 501, 502, 503, 504, 505, 507,
+        415, 416, 417, 422, 428, 429, 431, 500, 501, 502, 503, 504, 505, 507,
     ]
     private static let names = statuses.map { "\($0)" } + ["other"]
     /// The index of each status's counter, by status.

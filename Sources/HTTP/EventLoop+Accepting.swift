@@ -300,7 +300,7 @@ extension EventLoop {
         counters.count(.handshakes)
         if connection.socket.isResumed { counters.count(.resumptions) }
         if let certificate = connection.socket.clientCertificate {
-            connection.applyCertificate(certificate)
+            connection.client.applyCertificate(certificate)
         }
         connection.phase = .idle
         connection.timer.mustRearm = true

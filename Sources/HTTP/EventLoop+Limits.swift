@@ -58,7 +58,7 @@ extension EventLoop {
             counters.count(.idleTimeouts)
             close(connection)
         case .write:
-            if takesAnswerFastEnough(connection) { return updateTimer(connection) }
+            if checkPace(connection) { return updateTimer(connection) }
             counters.count(.writeTimeouts)
             // A reset also frees the bytes that the kernel holds.
             connection.socket.resetWhenClosed()
@@ -81,8 +81,8 @@ extension EventLoop {
         }
     }
 
-    /// True if the client takes its answer fast enough.
-    private func takesAnswerFastEnough(_ connection: ClientConnection) -> Bool {
+    /// Returns true if the client takes its answer fast enough.
+    private func checkPace(_ connection: ClientConnection) -> Bool {
         guard var pace = connection.unsent.pace else { return false }
         let left = connection.socket.unacknowledgedBytes
         let isKept = pace.check(at: now, kernelBytes: left, limits)

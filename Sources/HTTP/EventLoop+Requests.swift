@@ -192,10 +192,9 @@ extension EventLoop {
         guard let head = connection.request.head else { return }
         connection.phase = .answering
         let token = connection.token
+        let place = connection.client.neighbourhood
         let pending = PendingAnswer(
-            port: port,
-            connection: token,
-            neighbourhood: connection.client.neighbourhood,
+            WaitingClient(port: port, connection: token, neighbourhood: place),
             bodyBytes: connection.holdings.body,
             wantsBody: head.method != .head,
             minorVersion: head.minorVersion
@@ -217,7 +216,7 @@ extension EventLoop {
                 admitted: admitted,
                 body: body,
                 cost: cost,
-                neighbourhood: connection.client.neighbourhood,
+                neighbourhood: place,
                 responder: Responder(pending)
             )
             enqueue(request, on: largeRequests, pending, connection)
@@ -322,23 +321,19 @@ extension EventLoop {
         }
         counters.count(.refusedAnswers)
         response.stream?.close()
-        return handler.answer(
-            to: problem,
-            head: connection.request.head,
-            connection.request.admitted
-        )
+        return answer(to: problem, connection)
+    }
+
+    private func answer(to problem: RequestProblem, _ connection: ClientConnection) -> Response {
+        let request = connection.request
+        return handler.answer(to: problem, head: request.head, request.admitted)
     }
 
     /// Answers a problem and ends the connection: where the next request starts is unknown.
     func answerAndClose(_ problem: RequestProblem, _ connection: ClientConnection) {
         dropBody(connection)
         connection.keepsAlive = false
-        let response = handler.answer(
-            to: problem,
-            head: connection.request.head,
-            connection.request.admitted
-        )
-        write(response, to: connection)
+        write(answer(to: problem, connection), to: connection)
     }
 
     // MARK: - Streamed answers

@@ -266,7 +266,8 @@ extension EventLoop {
         var sent = start
         while sent < bytes.count, connection.readiness.mayWrite {
             let outcome = try bytes.withUnsafeBufferPointer { bytes throws(SystemError) in
-                try connection.socket.send(UnsafeRawBufferPointer(bytes)[from: sent])
+                let rest = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(bytes)[sent...])
+                return try connection.socket.send(rest)
             }
             switch outcome {
             case .wouldBlock: connection.readiness.mayWrite = false
@@ -296,11 +297,5 @@ extension EventLoop {
             kernelBytes: connection.socket.unacknowledgedBytes,
             limits
         )
-    }
-}
-
-extension UnsafeRawBufferPointer {
-    fileprivate subscript(from start: Int) -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(rebasing: self[start...])
     }
 }

@@ -67,11 +67,7 @@ struct ProxyHeader: Equatable {
     ) throws(ProxyHeaderError) -> ProxyHeader? {
         guard zip(bytes, "PROXY ".utf8).allSatisfy({ $0 == $1 }) else { throw .missing }
         let line = bytes.prefix(lineBytesMax)
-        guard let end = line.firstIndex(of: UInt8(ascii: "\r")) else {
-            guard bytes.count < lineBytesMax else { throw .malformed("its line is too long") }
-            return nil
-        }
-        guard end + 1 < line.count else {
+        guard let end = line.firstIndex(of: UInt8(ascii: "\r")), end + 1 < line.count else {
             guard bytes.count < lineBytesMax else { throw .malformed("its line is too long") }
             return nil
         }

@@ -148,10 +148,7 @@ extension RequestHead {
     ) -> Bool {
         let wanted = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
         return given.count >= wanted.count
-            && zip(given, wanted).allSatisfy { came, asked in
-                (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(came)
-                    ? came | 0x20 == asked : came == asked
-            }
+            && zip(given, wanted).allSatisfy { $0.lowercased == $1 }
     }
 
     /// The memory of the head and of what `admit` keeps about it: less than a kibibyte.

@@ -70,14 +70,19 @@ package struct Responder: Sendable {
     }
 }
 
+/// The connection that an answer goes to.
+struct WaitingClient: Sendable {
+    let port: LoopPort
+    let connection: PollToken
+    let neighbourhood: Neighbourhood?
+}
+
 /// A request that the handler owes an answer: once, from any thread. Dropping it answers 500.
 ///
 /// Until then it holds the request's share of the body budget, even after the client has gone,
 /// because the handler may still work on the body.
 final class PendingAnswer: Sendable {
-    private let port: LoopPort
-    private let connection: PollToken
-    private let neighbourhood: Neighbourhood?
+    private let client: WaitingClient
     private let bodyBytes: Int
     /// False for HEAD.
     private let wantsBody: Bool
@@ -88,17 +93,8 @@ final class PendingAnswer: Sendable {
     private let heldBytes = Atomic<Int>(0)
     private let reservedBytes = Atomic<Int>(0)
 
-    init(
-        port: LoopPort,
-        connection: PollToken,
-        neighbourhood: Neighbourhood?,
-        bodyBytes: Int,
-        wantsBody: Bool,
-        minorVersion: Int
-    ) {
-        self.port = port
-        self.connection = connection
-        self.neighbourhood = neighbourhood
+    init(_ client: WaitingClient, bodyBytes: Int, wantsBody: Bool, minorVersion: Int) {
+        self.client = client
         self.bodyBytes = bodyBytes
         self.wantsBody = wantsBody
         self.minorVersion = minorVersion
@@ -106,6 +102,9 @@ final class PendingAnswer: Sendable {
 
     /// The loop of the connection.
     var thread: any CallbackThread { port }
+
+    private var port: LoopPort { client.port }
+    private var neighbourhood: Neighbourhood? { client.neighbourhood }
 
     // The last reference is gone unanswered: our own bug, but the client must not wait for ever.
     deinit {
@@ -142,7 +141,7 @@ final class PendingAnswer: Sendable {
 
     func answer(_ response: Response) {
         guard !isAnswered.exchange(true, ordering: .relaxed) else { return }
-        port.answer(connection, releasingRequest(response))
+        port.answer(client.connection, releasingRequest(response))
     }
 
     /// Gives back the request's share of the body budget. The room reserved for the answer moves
@@ -159,21 +158,20 @@ final class PendingAnswer: Sendable {
 
     func stream(_ head: Response, unsentBytesMax: Int) -> ResponseStream? {
         guard !isAnswered.exchange(true, ordering: .relaxed) else { return nil }
+        let unsentBytesMax = max(unsentBytesMax, head.body.count)
         let body = StreamedBody(
-            port: port,
-            connection: connection,
-            neighbourhood: neighbourhood,
+            client,
             isChunked: minorVersion > 0,
-            unsentBytesMax: max(unsentBytesMax, head.body.count)
+            unsentBytesMax: unsentBytesMax
         )
         guard head.body.withUnsafeBytes({ body.write($0) }) else {
-            port.answer(connection, releasingRequest(.noRoomForStream))
+            port.answer(client.connection, releasingRequest(.noRoomForStream))
             return nil
         }
         var head = releasingRequest(head)
         head.body = []
         head.stream = body
-        port.answer(connection, head)
+        port.answer(client.connection, head)
         return wantsBody && head.mayHaveBody ? ResponseStream(body) : nil
     }
 }

@@ -77,9 +77,7 @@ final class StreamedBody: Sendable {
         var whenSent: (@Sendable () -> Void)?
     }
 
-    private let port: LoopPort
-    private let connection: PollToken
-    private let neighbourhood: Neighbourhood?
+    private let client: WaitingClient
     let isChunked: Bool
     private let unsentBytesMax: Int
     private let open = Atomic<Bool>(true)
@@ -87,16 +85,8 @@ final class StreamedBody: Sendable {
 
     private static let chargedBlock = 16 << 10
 
-    init(
-        port: LoopPort,
-        connection: PollToken,
-        neighbourhood: Neighbourhood?,
-        isChunked: Bool,
-        unsentBytesMax: Int
-    ) {
-        self.port = port
-        self.connection = connection
-        self.neighbourhood = neighbourhood
+    init(_ client: WaitingClient, isChunked: Bool, unsentBytesMax: Int) {
+        self.client = client
         self.isChunked = isChunked
         self.unsentBytesMax = unsentBytesMax
     }
@@ -121,7 +111,7 @@ final class StreamedBody: Sendable {
             defer { state.isAnnounced = true }
             return !state.isAnnounced
         }
-        if mustAnnounce == true { port.post(.more(connection)) }
+        if mustAnnounce == true { announce() }
         return mustAnnounce != nil
     }
 
@@ -133,22 +123,24 @@ final class StreamedBody: Sendable {
             defer { state.isAnnounced = true }
             return !state.isAnnounced
         }
-        if mustAnnounce { port.post(.more(connection)) }
+        if mustAnnounce { announce() }
     }
+
+    private func announce() { client.port.post(.more(client.connection)) }
 
     /// Returns false without room for so many bytes.
     private func charge(_ bytes: Int, _ state: inout State) -> Bool {
         guard bytes > state.charged else { return true }
         let missing =
             (bytes - state.charged + Self.chargedBlock - 1) / Self.chargedBlock * Self.chargedBlock
-        let budget = port.budgets.answers
-        guard budget.take(missing, for: neighbourhood, largest: 0) else { return false }
+        let budget = client.port.budgets.answers
+        guard budget.take(missing, for: client.neighbourhood, largest: 0) else { return false }
         state.charged += missing
         return true
     }
 
     private func giveBack(_ state: inout State) {
-        port.budgets.answers.giveBack(state.charged, of: neighbourhood)
+        client.port.budgets.answers.giveBack(state.charged, of: client.neighbourhood)
         state.charged = 0
     }
 

@@ -111,7 +111,9 @@ final class TLSIdentities: @unchecked Sendable {
                         try pair.load(into: groups[index].context)
                     }
                 } else {
-                    let context = try newContext()
+                    guard let context = SSL_CTX_new(TLS_server_method()) else {
+                        throw .library(reason: TLSReason.take())
+                    }
                     groups.append(Group(context: context, names: names))
                     groups[groups.count - 1].files[pair.keyKind] = files.chainFile
                     try configure(context, settings, clientRules)
@@ -177,13 +179,6 @@ private struct Group {
     let names: Set<String>
     /// The certificate's file for each kind of key.
     var files: [CInt: String] = [:]
-}
-
-private func newContext() throws(TLSError) -> OpaquePointer {
-    guard let context = SSL_CTX_new(TLS_server_method()) else {
-        throw .library(reason: TLSReason.take())
-    }
-    return context
 }
 
 /// Applies the settings to an OpenSSL context.

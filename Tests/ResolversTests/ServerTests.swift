@@ -145,7 +145,7 @@ import Testing
         var account = AlibabaAccount(id: "1")
         account.version = .v1
         let settings = ResolverSettings(.alibaba(account))
-        let resolver = Resolver("ali", settings, AlibabaV1(account), now)
+        let resolver = Resolver("ali", settings, AlibabaV1(account), listDue: now)
         let inside = try #require(IPAddress("127.0.0.1"))
         let outside = try #require(ResolverServer("https://203.107.1.1"))
         let local = try #require(ResolverServer("http://127.0.0.1:8053"))
@@ -153,14 +153,16 @@ import Testing
         #expect(resolver.allows(try #require(IPAddress("203.107.1.9")), from: outside))
         var open = settings
         open.allowsPrivate = true
-        #expect(Resolver("ali", open, AlibabaV1(account), now).allows(inside, from: outside))
+        let free = Resolver("ali", open, AlibabaV1(account), listDue: now)
+        #expect(free.allows(inside, from: outside))
     }
 
     @Test("The list of servers is asked for when it is due, and of a closed resolver later")
     func list() throws {
         var account = AlibabaAccount(id: "1")
         account.version = .v1
-        let resolver = Resolver("ali", ResolverSettings(.alibaba(account)), AlibabaV1(account), now)
+        let settings = ResolverSettings(.alibaba(account))
+        let resolver = Resolver("ali", settings, AlibabaV1(account), listDue: now)
         let server = try #require(resolver.takeListServer(now))
         #expect(resolver.takeListServer(now) == nil)
         let failure = QueryFailure(.account, "InvalidAccount", remedy: "check it")

@@ -197,13 +197,10 @@ package final class HostAddresses: Sendable {
         }
     }
 
-    /// An address has rested that the view has not at its place yet.
-    func hasRecovered(_ now: Moment) -> Bool {
-        state.withLock { $0.ranking.takeRecovery(now) }
+    /// Ranks again if an address has rested that the view has not at its place yet.
+    func recover(_ now: Moment) {
+        if state.withLock({ $0.ranking.takeRecovery(now) }) { change { _ in } }
     }
-
-    /// Ranks again after an address has rested.
-    func recover() { change { _ in } }
 
     func nextRecovery(after now: Moment) -> Moment? {
         state.withLock { $0.ranking.nextRecovery(after: now) }

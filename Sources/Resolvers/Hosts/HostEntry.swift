@@ -114,7 +114,7 @@ final class HostEntry {
     /// Notices uses. An answer in use is refreshed ahead of its end; an unused one waits for a use.
     /// Returns true if something changed.
     func advance(_ now: Moment) -> Bool {
-        for door in doors where door.hasRecovered(now) { door.recover() }
+        for door in doors { door.recover(now) }
         guard let known = answer else { return false }
         let isOver = known.ends <= now
         let isNewlyStale = !isStale && known.expires <= now
