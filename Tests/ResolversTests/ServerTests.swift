@@ -8,6 +8,14 @@ import Testing
 @Suite struct ServerTests {
     private let now = Moment(nanoseconds: 1_000_000_000_000)
 
+    private func resolver(allowsPrivate: Bool = false) -> Resolver {
+        var account = AlibabaAccount(id: "1")
+        account.version = .v1
+        var settings = ResolverSettings(.alibaba(account))
+        settings.allowsPrivate = allowsPrivate
+        return Resolver("ali", settings, AlibabaV1(account), listDue: now)
+    }
+
     @Test(
         "Servers as operators write them",
         arguments: [
@@ -142,27 +150,18 @@ import Testing
 
     @Test("A public server must not lead into this network, one on this machine may")
     func allowed() throws {
-        var account = AlibabaAccount(id: "1")
-        account.version = .v1
-        let settings = ResolverSettings(.alibaba(account))
-        let resolver = Resolver("ali", settings, AlibabaV1(account), listDue: now)
+        let resolver = resolver()
         let inside = try #require(IPAddress("127.0.0.1"))
         let outside = try #require(ResolverServer("https://203.107.1.1"))
         let local = try #require(ResolverServer("http://127.0.0.1:8053"))
         #expect(!resolver.allows(inside, from: outside) && resolver.allows(inside, from: local))
         #expect(resolver.allows(try #require(IPAddress("203.107.1.9")), from: outside))
-        var open = settings
-        open.allowsPrivate = true
-        let free = Resolver("ali", open, AlibabaV1(account), listDue: now)
-        #expect(free.allows(inside, from: outside))
+        #expect(self.resolver(allowsPrivate: true).allows(inside, from: outside))
     }
 
     @Test("The list of servers is asked for when it is due, and of a closed resolver later")
     func list() throws {
-        var account = AlibabaAccount(id: "1")
-        account.version = .v1
-        let settings = ResolverSettings(.alibaba(account))
-        let resolver = Resolver("ali", settings, AlibabaV1(account), listDue: now)
+        let resolver = resolver()
         let server = try #require(resolver.takeListServer(now))
         #expect(resolver.takeListServer(now) == nil)
         let failure = QueryFailure(.account, "InvalidAccount", remedy: "check it")
@@ -180,14 +179,7 @@ import Testing
 
     @Test("A wrong clock is corrected by the server's, and by nothing twice")
     func clock() throws {
-        var account = AlibabaAccount(id: "1")
-        account.version = .v1
-        let resolver = Resolver(
-            "ali",
-            ResolverSettings(.alibaba(account)),
-            AlibabaV1(account),
-            now
-        )
+        let resolver = resolver()
         let server = try #require(resolver.server(now, isUrgent: true))
         let failure = QueryFailure(.clock, "SignatureExpired", remedy: "set the clock")
         let told = WallTime.now + .seconds(86_400)
