@@ -159,21 +159,9 @@ package struct STSAccess: Sendable, Equatable {
     package var endpoint: String?
     package var region: String?
     package var isVPC: Bool?
-    package var limits: WebLimits
+    package var limits = WebLimits.sts
     /// The resolvers of its host's addresses. Empty: the system.
     package var resolvers: ResolverRules = []
-
-    package init(
-        endpoint: String? = nil,
-        region: String? = nil,
-        isVPC: Bool? = nil,
-        limits: WebLimits = .sts
-    ) {
-        self.endpoint = endpoint
-        self.region = region
-        self.isVPC = isVPC
-        self.limits = limits
-    }
 
     var problems: [SettingProblem] {
         // The environment may name a region, so a missing region is reported only when STS is

@@ -4,9 +4,9 @@ package import System
 /// The inputs of sources besides their settings.
 package struct SourceContext: Sendable, CustomStringConvertible, CustomReflectable {
     package var environment: [String: String]
-    package var clock: CredentialClock
+    package var clock = CredentialClock.system
     /// From 0 to 1.
-    package var random: @Sendable () -> Double
+    package var random: @Sendable () -> Double = { .random(in: 0...1) }
     /// The ECS metadata service.
     package var metadata = "http://100.100.100.200"
     /// Replaces Alibaba's STS for sources without an endpoint.
@@ -14,14 +14,8 @@ package struct SourceContext: Sendable, CustomStringConvertible, CustomReflectab
     /// Where sources find the addresses of hosts.
     package var addresses = AddressLookup.system
 
-    package init(
-        environment: [String: String],
-        clock: CredentialClock = .system,
-        random: @escaping @Sendable () -> Double = { .random(in: 0...1) }
-    ) {
+    package init(environment: [String: String]) {
         self.environment = environment
-        self.clock = clock
-        self.random = random
     }
 
     /// The environment may hold a key.
@@ -49,16 +43,6 @@ package struct CredentialClock: Sendable {
     package var moment: @Sendable () -> Moment
     /// Sleeps until a wake-up or the given time; nil waits without limit. It may return early.
     package var sleep: @Sendable (WakeUp, WallTime?) -> Void
-
-    package init(
-        now: @escaping @Sendable () -> WallTime,
-        moment: @escaping @Sendable () -> Moment,
-        sleep: @escaping @Sendable (WakeUp, WallTime?) -> Void
-    ) {
-        self.now = now
-        self.moment = moment
-        self.sleep = sleep
-    }
 
     /// Sleeps at most a minute, because the time of day may jump.
     package static let system = CredentialClock(

@@ -7,11 +7,6 @@ package struct RequestProblem: Error, Equatable, Sendable {
     /// One sentence for the client's developer.
     package let reason: String
 
-    package init(status: Int, reason: String) {
-        self.status = status
-        self.reason = reason
-    }
-
     // MARK: - Unreadable or slow requests
 
     static func malformed(_ reason: String) -> RequestProblem {

@@ -37,10 +37,6 @@ struct HeadParser {
         return try parser.parse(peer: peer)
     }
 
-    private init(bytes: UnsafeRawBufferPointer) {
-        self.bytes = bytes
-    }
-
     private mutating func parse(peer: PeerAddress) throws(RequestProblem) -> ParsedHead {
         let methodRange = try methodName()
         let targetRange = try target()

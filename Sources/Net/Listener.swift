@@ -11,14 +11,11 @@ package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
     /// Listens on every address: one socket for both families, or IPv4 alone without IPv6.
     package let isEverywhere: Bool
 
+}
+
+extension ListenAddress {
     package init(host: String, port: UInt16) {
         self.init(host: host, port: port, isEverywhere: false)
-    }
-
-    private init(host: String, port: UInt16, isEverywhere: Bool) {
-        self.host = host
-        self.port = port
-        self.isEverywhere = isEverywhere
     }
 
     package static func everywhere(port: UInt16) -> ListenAddress {

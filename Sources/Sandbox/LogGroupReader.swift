@@ -21,11 +21,6 @@ struct LogGroupReader {
         return reader.logs
     }
 
-    private init(rules: LogChecks, bytes: UnsafeRawBufferPointer) {
-        self.rules = rules
-        self.bytes = bytes
-    }
-
     private mutating func readGroup() throws(SLSRefusal) {
         var cursor = WireCursor(bytes, 0..<bytes.count)
         var order = FieldOrder(.logGroup)

@@ -66,8 +66,6 @@ package struct SandboxConfiguration: Sendable {
         package var poisonsMax = 32
         /// Answers that latency, `hold` or `wait` delay at the same time.
         package var lateAnswersMax = 10_000
-
-        package init() {}
     }
 }
 

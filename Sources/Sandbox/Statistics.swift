@@ -25,10 +25,6 @@ struct Statistics: Sendable {
     private(set) var dropped = LogTally()
     private(set) var places: [Place: LogTally] = [:]
 
-    init(since: WallTime) {
-        self.since = since
-    }
-
     mutating func countAnswer(_ status: Int, error: String?) {
         statuses[status, default: 0] += 1
         if let error { Self.count(error, in: &errors) }

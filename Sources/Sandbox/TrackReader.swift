@@ -25,10 +25,6 @@ struct TrackReader {
         return reader.logs
     }
 
-    private init(rules: LogChecks) {
-        self.rules = rules
-    }
-
     private mutating func read(_ members: [JSONValue.Member]) throws(SLSRefusal) {
         var hasLogs = false
         for member in members {

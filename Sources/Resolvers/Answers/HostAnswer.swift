@@ -5,11 +5,6 @@ package struct HostAnswer: Equatable, Sendable {
     package var v4: FamilyAnswer?
     package var v6: FamilyAnswer?
 
-    package init(v4: FamilyAnswer? = nil, v6: FamilyAnswer? = nil) {
-        self.v4 = v4
-        self.v6 = v6
-    }
-
     /// No resolver's answer may make the cache or a race larger.
     package static let addressesMax = 16
 

@@ -51,13 +51,7 @@ package struct ServerAnswer: Sendable {
     package var status: Int
     package var body: [UInt8]
     /// Of the Age header, in seconds.
-    package var age: Int
-
-    package init(status: Int, body: [UInt8], age: Int = 0) {
-        self.status = status
-        self.body = body
-        self.age = age
-    }
+    package var age = 0
 }
 
 /// Why a query has no answer, and what helps.

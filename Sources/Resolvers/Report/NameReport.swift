@@ -38,8 +38,6 @@ package struct NameReport: Sendable {
     package var hosts: [HostStatus] = []
     /// Hosts that found no place in the cache.
     package var refusedHosts = 0
-
-    package init() {}
 }
 
 /// What a sender found that looked at a host's addresses: addresses in their time, old ones, or

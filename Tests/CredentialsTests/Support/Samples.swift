@@ -55,11 +55,9 @@ enum Samples {
         sts: String? = nil,
         metadata: String? = nil
     ) -> SourceContext {
-        var surroundings = SourceContext(
-            environment: environment,
-            clock: clock.clock,
-            random: { 0.5 }
-        )
+        var surroundings = SourceContext(environment: environment)
+        surroundings.clock = clock.clock
+        surroundings.random = { 0.5 }
         surroundings.stsEndpoint = sts
         if let metadata { surroundings.metadata = metadata }
         return surroundings

@@ -1,7 +1,7 @@
 import Crypto
 import Net
-import Resolvers
 
+@testable import Resolvers
 @testable import Sandbox
 
 /// Reads the bytes as the answer of a resolver's server, which an attacker may have written.
