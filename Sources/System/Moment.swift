@@ -147,7 +147,7 @@ extension WallTime {
         else { return nil }
         let clock = words[4].split(separator: ":").compactMap { Int32($0) }
         guard clock.count == 3 else { return nil }
-        self.init(year, Int32(month) + 1, day, clock)
+        self.init(year: year, month: Int32(month) + 1, day: day, clock: clock)
     }
 
     /// Parses "20250114T083000Z"; nil for any other form.
@@ -164,11 +164,12 @@ extension WallTime {
         guard (1970...9999).contains(year), (1...12).contains(month), (1...31).contains(day) else {
             return nil
         }
-        self.init(year, month, day, [number(9..<11), number(11..<13), number(13..<15)])
+        let clock = [number(9..<11), number(11..<13), number(13..<15)]
+        self.init(year: year, month: month, day: day, clock: clock)
     }
 
     /// Second 60 is a leap second.
-    private init?(_ year: Int32, _ month: Int32, _ day: Int32, _ clock: [Int32]) {
+    private init?(year: Int32, month: Int32, day: Int32, clock: [Int32]) {
         guard (0...23).contains(clock[0]), (0...59).contains(clock[1]),
             (0...60).contains(clock[2])
         else { return nil }

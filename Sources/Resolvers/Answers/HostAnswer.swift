@@ -55,14 +55,6 @@ package struct FamilyAnswer: Equatable, Sendable {
         self.init(addresses, timeToLive: .seconds(min(max(0, seconds), 7 * 86_400)))
     }
 
-    /// If one of the addresses is of the other family, nothing in the answer can be trusted.
-    func checked(isV4: Bool) throws(QueryFailure) -> FamilyAnswer {
-        guard addresses.allSatisfy({ $0.isV4 == isV4 }) else {
-            throw .unreadable("something in the answer is not an address of its family")
-        }
-        return self
-    }
-
     /// An answer that a cache has kept for so many seconds.
     func aged(_ seconds: Int) -> FamilyAnswer {
         FamilyAnswer(addresses, timeToLive: max(.zero, timeToLive - .seconds(max(0, seconds))))

@@ -54,6 +54,16 @@ package struct ServerAnswer: Sendable {
     package var age = 0
 }
 
+extension FamilyAnswer {
+    /// If one of the addresses is of the other family, nothing in the answer can be trusted.
+    func checked(isV4: Bool) throws(QueryFailure) -> FamilyAnswer {
+        guard addresses.allSatisfy({ $0.isV4 == isV4 }) else {
+            throw .unreadable("something in the answer is not an address of its family")
+        }
+        return self
+    }
+}
+
 /// Why a query has no answer, and what helps.
 package struct QueryFailure: Error, Equatable, Sendable, CustomStringConvertible {
     package enum Kind: String, Sendable, CaseIterable {
