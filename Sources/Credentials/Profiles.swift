@@ -8,22 +8,18 @@ struct Profile {
     let place: String
     let settings: [String: Secret]
 
-    func text(_ names: String...) -> String? {
-        for name in names {
-            if let value = settings[name], value.byteCount > 0 { return value.revealed }
-        }
-        return nil
-    }
+    func text(_ names: String...) -> String? { first(of: names)?.revealed }
 
-    func secret(_ names: String...) -> Secret? {
-        names.lazy.compactMap { settings[$0] }.first { $0.byteCount > 0 }
-    }
+    func secret(_ names: String...) -> Secret? { first(of: names) }
 
     func needed(_ name: String, _ others: String...) throws(SourceProblem) -> String {
-        for name in [name] + others {
-            if let value = text(name) { return value }
-        }
-        throw missing(name)
+        guard let value = first(of: [name] + others) else { throw missing(name) }
+        return value.revealed
+    }
+
+    /// The value of the first of these names that has one.
+    private func first(of names: [String]) -> Secret? {
+        names.lazy.compactMap { settings[$0] }.first { $0.byteCount > 0 }
     }
 
     func missing(_ name: String) -> SourceProblem {

@@ -107,11 +107,7 @@ struct Fault: Sendable, Equatable {
         guard retryAfter == nil || answer?.hasHead == true else {
             throw .badParameter("retry_after_s needs a status, a code or a body.")
         }
-        // A held answer and one with other addresses are real: the request is carried out.
-        switch answer {
-        case .hold, .addresses: store = true
-        default: break
-        }
+        if answer?.isReal == true { store = true }
     }
 
     private static let onlyResolver =
@@ -296,7 +292,8 @@ struct FaultPlan: Sendable {
 }
 
 extension Fault.Answer {
-    /// True if the request is carried out in any case.
+    /// True if the request is carried out in any case: only its answer is held, or has other
+    /// addresses.
     fileprivate var isReal: Bool {
         switch self {
         case .hold, .addresses: true

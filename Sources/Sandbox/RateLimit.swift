@@ -106,9 +106,7 @@ extension Sandbox {
     func listLimits() -> Answer {
         let limits = state.withLock { $0.rateLimits.entries.map(\.limit) }
         return .json { json in
-            json.array("limits") { json in
-                for limit in limits { json.object { Self.write(limit, to: &$0) } }
-            }
+            json.objects("limits", limits) { json, limit in Self.write(limit, to: &json) }
         }
     }
 

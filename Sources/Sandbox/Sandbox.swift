@@ -77,9 +77,7 @@ final class Sandbox: Sendable {
             state.statistics.wireBytes += bodyBytes
             let mishap =
                 target.map { state.faults.applyFaults(to: $0, random: &state.random) } ?? Mishap()
-            let (seconds, attoseconds) = mishap.clockOffset.components
-            let offset = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
-            let now = WallTime(nanoseconds: clock.nanoseconds + offset)
+            let now = clock + mishap.clockOffset
             return Visit(
                 requestID: state.random.requestID(at: now),
                 now: now,

@@ -32,6 +32,8 @@ package struct AlibabaAccount: Sendable, Equatable {
     /// What the certificates of the service's addresses are for.
     package static let certificateName = "resolvers.httpdns.aliyuncs.com"
     package static let parametersBytesMax = 1000
+    /// How long a signature holds. The service allows a day.
+    static let signatureLifetime: Duration = .seconds(600)
 
     var bootstrap: [ResolverServer] { servers.isEmpty ? region.servers : servers }
 

@@ -9,8 +9,6 @@ package struct AlibabaV2: ResolverDialect {
     private let account: AlibabaAccount
     private let random: @Sendable (_ count: Int) -> [UInt8]
 
-    private static let signatureLifetime: Duration = .seconds(600)
-
     package init(_ account: AlibabaAccount) {
         self.init(account) { randomBytes($0) }
     }
@@ -35,7 +33,7 @@ package struct AlibabaV2: ResolverDialect {
     func query(of content: [(String, String)], at time: WallTime) -> ServerRequest {
         var query = [("id", account.id), ("m", mode), ("v", "1.0")]
         if account.secret != nil {
-            query.append(("exp", "\((time + Self.signatureLifetime).seconds)"))
+            query.append(("exp", "\((time + AlibabaAccount.signatureLifetime).seconds)"))
         }
         if let key = account.aesKey {
             query.append(("enc", hex(encrypted(content, key))))
@@ -183,9 +181,6 @@ package struct AlibabaV1: ResolverDialect {
     private let account: AlibabaAccount
     private let nonce: @Sendable () -> String
 
-    /// How long a signature holds. The service allows a day.
-    private static let signatureLifetime: Duration = .seconds(600)
-
     package init(_ account: AlibabaAccount) {
         self.init(account) { hex(randomBytes(6)) }
     }
@@ -203,7 +198,7 @@ package struct AlibabaV1: ResolverDialect {
         var query = [("host", hosts)]
         var call = names.count == 1 ? "d" : "resolve"
         if let secret = account.secret {
-            let expiry = "\((time + Self.signatureLifetime).seconds)"
+            let expiry = "\((time + AlibabaAccount.signatureLifetime).seconds)"
             query += [("t", expiry), ("s", AlibabaAccount.signature(hosts, secret, expiry))]
             call = "sign_\(call)"
         }
