@@ -136,33 +136,22 @@ struct LimitTests {
     }
 
     @Test(
-        "Too few descriptors are a warning only if the limit of connections is configured",
-        arguments: [(20_000, "debug"), (30_000, "warning")]
+        "Too few descriptors lower the limit of connections, and warn only if it is configured",
+        arguments: [
+            (20_000, 4096, 3072, "debug"), (30_000, 4096, 3072, "warning"),
+            // Some stay reserved for operators and SLS.
+            (20_000, 256, 192, "debug"), (20_000, 64, 16, "debug"), (20_000, 16, 1, "debug"),
+            // Enough descriptors give no journal line.
+            (30_000, 40_000, 30_000, nil),
+        ] as [(Int, Int, Int, String?)]
     )
-    func descriptors(wanted: Int, level: String) {
+    func descriptors(wanted: Int, descriptors: Int, possible: Int, level: String?) {
         let recorder = JournalRecorder()
-        #expect(
-            HTTPServer.connections(within: wanted, descriptors: 4096, recorder.journal) == 3072
-        )
-        #expect(recorder.lines.now.count == 1)
-        #expect(recorder.lines.now.first?.contains(#""level":"\#(level)""#) == true)
-        #expect(recorder.lines.now.first?.contains("LimitNOFILE") == true)
-    }
-
-    @Test("With very few descriptors, some stay reserved for operators and SLS")
-    func veryFewDescriptors() {
-        let journal = JournalRecorder().journal
-        #expect(HTTPServer.connections(within: 20_000, descriptors: 64, journal) == 16)
-        #expect(HTTPServer.connections(within: 20_000, descriptors: 256, journal) == 192)
-        #expect(HTTPServer.connections(within: 20_000, descriptors: 16, journal) == 1)
-    }
-
-    @Test("Enough descriptors give no journal line")
-    func enoughDescriptors() {
-        let recorder = JournalRecorder()
-        #expect(
-            HTTPServer.connections(within: 30_000, descriptors: 40_000, recorder.journal) == 30_000
-        )
-        #expect(recorder.lines.now.isEmpty)
+        let journal = recorder.journal
+        let count = HTTPServer.connections(within: wanted, descriptors: descriptors, journal)
+        #expect(count == possible)
+        #expect(recorder.lines.now.count == (level == nil ? 0 : 1))
+        guard let level, let line = recorder.lines.now.first else { return }
+        #expect(line.contains(#""level":"\#(level)""#) && line.contains("LimitNOFILE"))
     }
 }
