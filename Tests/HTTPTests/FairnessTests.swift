@@ -144,30 +144,14 @@ struct FairnessTests {
     @Test("A client is scheduled once a round, however it sends")
     func oncePerRound() throws {
         let order = try Order()
-        let address = ListenAddress(host: "127.0.0.1", port: 0)
-        let listener = try Listener(address)
+        let listener = try Listener(ListenAddress(host: "127.0.0.1", port: 0))
         let port = listener.address.port
-        let loopPort = try LoopPort(
-            budgets: Budgets(HTTPServer.Limits()),
-            connectionCount: ConnectionCount(limit: 100, perNeighbourhood: 100)
-        )
+        let loopPort = try LoopPort.alone()
         let most = Locked(0)
         nonisolated(unsafe) var waiting: Listener? = listener
         let worker = try Worker("loop") {
             guard let listener = waiting.take() else { return }
-            let limits = HTTPServer.Limits()
-            let loop = EventLoop(
-                port: loopPort,
-                acceptor: Acceptor(
-                    listener: listener,
-                    tls: nil,
-                    proxies: nil,
-                    journal: .silent,
-                    notices: RefusalNotices(server: "a", limits: limits, journal: .silent)
-                ),
-                limits: limits,
-                handler: order
-            )
+            let loop = EventLoop(on: listener, port: loopPort, order)
             order.look = { [unowned loop] in
                 most.withLock { $0 = max($0, loop.unfinished.count) }
             }

@@ -168,6 +168,34 @@ struct TestServer {
     }
 }
 
+// MARK: - A loop without a server
+
+extension LoopPort {
+    static func alone() throws -> LoopPort {
+        let count = ConnectionCount(limit: 100, perNeighbourhood: 100)
+        return try LoopPort(budgets: Budgets(HTTPServer.Limits()), connectionCount: count)
+    }
+}
+
+extension EventLoop {
+    convenience init(
+        on listener: Listener,
+        port: LoopPort,
+        tls: TLSContext? = nil,
+        _ handler: any RequestHandler
+    ) {
+        let limits = HTTPServer.Limits()
+        let acceptor = Acceptor(
+            listener: listener,
+            tls: tls,
+            proxies: nil,
+            journal: .silent,
+            notices: RefusalNotices(server: "a", limits: limits, journal: .silent)
+        )
+        self.init(port: port, acceptor: acceptor, limits: limits, handler: handler)
+    }
+}
+
 // MARK: - What tests send
 
 func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n" }

@@ -128,24 +128,10 @@ struct HandshakeTests {
     func rounds() throws {
         let listener = try Listener(ListenAddress(host: "127.0.0.1", port: 0))
         let clients = try (0..<30).map { _ in try TestConnection(port: listener.address.port) }
-        let limits = HTTPServer.Limits()
-        let loop = EventLoop(
-            port: try LoopPort(
-                budgets: Budgets(limits),
-                connectionCount: ConnectionCount(limit: 100, perNeighbourhood: 100)
-            ),
-            acceptor: Acceptor(
-                listener: listener,
-                tls: try TLSContext(
-                    TLSSettings(certificates: [TestCertificates.shared.files("server")])
-                ),
-                proxies: nil,
-                journal: .silent,
-                notices: RefusalNotices(server: "a", limits: limits, journal: .silent)
-            ),
-            limits: limits,
-            handler: TestHandler(held: try TestHandler.Held())
-        )
+        let settings = TLSSettings(certificates: [Self.files.files("server")])
+        let handler = TestHandler(held: try TestHandler.Held())
+        let tls = try TLSContext(settings)
+        let loop = EventLoop(on: listener, port: try .alone(), tls: tls, handler)
         loop.acceptPending()
         var waiting = clients.count
         while waiting > 0 {
