@@ -117,20 +117,8 @@ struct QueryPair: Sendable, Equatable {
     }
 
     private static func decoded(_ piece: Substring.UTF8View) throws(SLSRefusal) -> String {
-        var bytes: [UInt8] = []
-        var rest = piece.makeIterator()
-        while let byte = rest.next() {
-            switch byte {
-            case UInt8(ascii: "+"): bytes.append(0x20)
-            case UInt8(ascii: "%"):
-                guard let high = rest.next().flatMap(hexValue),
-                    let low = rest.next().flatMap(hexValue)
-                else {
-                    throw .badParameter("The query has a % without two hexadecimal digits.")
-                }
-                bytes.append(high << 4 | low)
-            default: bytes.append(byte)
-            }
+        guard let bytes = percentDecoded(Array(piece)[...], isForm: true) else {
+            throw .badParameter("The query has a % without two hexadecimal digits.")
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw .badParameter("The query is not UTF-8 once decoded.")
