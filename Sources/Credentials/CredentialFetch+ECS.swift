@@ -109,17 +109,7 @@ extension CredentialFetch {
 extension ECSRole {
     /// The name becomes part of a path and must not leave its folder.
     static func isRoleName(_ name: String) -> Bool {
-        (1...64).contains(name.utf8.count) && name.utf8.allSatisfy(isNameByte)
-            && !name.hasPrefix(".")
-    }
-
-    private static func isNameByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
-            UInt8(ascii: "."):
-            true
-        default: false
-        }
+        (1...64).contains(name.utf8.count) && !name.hasPrefix(".")
+            && name.utf8.allSatisfy { $0.isWordCharacter || $0 == UInt8(ascii: ".") }
     }
 }

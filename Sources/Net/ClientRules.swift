@@ -125,18 +125,6 @@ package func comparableName(_ name: String) -> [UInt8] {
     return Array(name.utf8)
 }
 
-extension UInt8 {
-    /// A letter, a digit, '-' or '_'.
-    package var isWordCharacter: Bool {
-        switch self {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-            true
-        default: false
-        }
-    }
-}
-
 /// The facts to report about a certificate revocation list (CRL, RFC 5280 section 5).
 package struct TLSRevocationList: Sendable, Equatable {
     /// The file that holds it.

@@ -1,4 +1,5 @@
 import Glibc
+import System
 
 /// An IPv4 or IPv6 address. IPv4 addresses are kept in mapped form (RFC 4291 section 2.5.5.2), so
 /// an address is equal whichever kind of socket it came through.
@@ -23,8 +24,8 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     /// Parses "192.0.2.1" or "2001:db8::1". Rejects ports, zones and brackets.
     package init?(_ text: some Collection<UInt8>) {
         // No address is longer, and none contains a NUL, at which C would stop.
-        guard text.count < Int(INET6_ADDRSTRLEN), text.allSatisfy(\.isOfAddress) else { return nil }
-        guard
+        let isOfAddress = { (byte: UInt8) in hexValue(byte) != nil || ":.".utf8.contains(byte) }
+        guard text.count < Int(INET6_ADDRSTRLEN), text.allSatisfy(isOfAddress),
             let address = SocketAddress(host: String(decoding: Array(text), as: UTF8.self), port: 0)
         else { return nil }
         self = address.ip
@@ -90,17 +91,6 @@ package struct Neighbourhood: Hashable, Sendable {
 
     fileprivate init(_ network: IPAddress) {
         self.network = network
-    }
-}
-
-extension UInt8 {
-    fileprivate var isOfAddress: Bool {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-            UInt8(ascii: "A")...UInt8(ascii: "F"), UInt8(ascii: ":"), UInt8(ascii: "."):
-            true
-        default: false
-        }
     }
 }
 

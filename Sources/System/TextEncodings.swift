@@ -80,6 +80,18 @@ package func base64Decoded(_ text: ArraySlice<UInt8>, _ alphabet: Base64Alphabet
     return alphabet == .standard || bits & (1 << count - 1) == 0 ? decoded : nil
 }
 
+extension UInt8 {
+    /// A letter, a digit, '-' or '_'.
+    package var isWordCharacter: Bool {
+        switch self {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+}
+
 /// RFC 3986 section 2.3: encodes all bytes of the UTF-8 text but unreserved characters as `%XX`.
 package func percentEncoded(_ text: String) -> String {
     String(decoding: percentEncoded(Array(text.utf8)), as: UTF8.self)
@@ -89,12 +101,9 @@ package func percentEncoded(_ bytes: [UInt8]) -> [UInt8] {
     var encoded: [UInt8] = []
     encoded.reserveCapacity(bytes.count)
     for byte in bytes {
-        switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
-            UInt8(ascii: "."), UInt8(ascii: "~"):
+        if byte.isWordCharacter || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "~") {
             encoded.append(byte)
-        default:
+        } else {
             encoded.append(UInt8(ascii: "%"))
             encoded += [upperDigits[Int(byte >> 4)], upperDigits[Int(byte & 15)]]
         }

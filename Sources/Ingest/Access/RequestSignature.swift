@@ -1,6 +1,5 @@
 import Crypto
 import HTTP
-import Net
 import SLS
 import System
 

@@ -1,7 +1,6 @@
 import Configuration
 import HTTP
 import Logs
-import Net
 import System
 
 /// `POST /loki/api/v1/push`: logs for Grafana's Loki, as JSON or as protobuf in snappy.

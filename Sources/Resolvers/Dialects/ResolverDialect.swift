@@ -193,7 +193,7 @@ package enum HostName {
         return text.utf8.count <= 253 && !isNumber
             && labels.allSatisfy { label in
                 (1...63).contains(label.count) && label.first != UInt8(ascii: "-")
-                    && label.last != UInt8(ascii: "-") && label.allSatisfy(\.isOfLabel)
+                    && label.last != UInt8(ascii: "-") && label.allSatisfy(\.isWordCharacter)
             }
     }
 
@@ -201,16 +201,5 @@ package enum HostName {
     package static func canonical(_ text: String) -> String {
         let lower = text.lowercased()
         return lower.hasSuffix(".") ? String(lower.dropLast()) : lower
-    }
-}
-
-extension UInt8 {
-    fileprivate var isOfLabel: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-            true
-        default: false
-        }
     }
 }

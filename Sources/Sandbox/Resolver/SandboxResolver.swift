@@ -134,16 +134,7 @@ struct ResolverZone: Sendable {
         )
         return text.utf8.count <= 254
             && labels.allSatisfy { label in
-                (1...63).contains(label.count)
-                    && label.allSatisfy { byte in
-                        switch byte {
-                        case UInt8(ascii: "a")...UInt8(ascii: "z"),
-                            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
-                            UInt8(ascii: "_"):
-                            true
-                        default: false
-                        }
-                    }
+                (1...63).contains(label.count) && label.allSatisfy(\.isWordCharacter)
             }
     }
 }
