@@ -64,7 +64,7 @@ package final class NetworkWatch: Sendable {
         var found: Set<String> = []
         var next = first
         while let entry = next {
-            let address = entry.pointee.ifa_addr.flatMap { SystemLookup.address($0) }
+            let address = entry.pointee.ifa_addr.flatMap { IPAddress(at: $0) }
             if let address, !address.isLoopback, !isLinkLocal(address) {
                 found.insert(address.description)
             }

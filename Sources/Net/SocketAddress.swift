@@ -71,19 +71,22 @@ package struct SocketAddress: Sendable {
 
     /// The address without its port.
     package var ip: IPAddress {
-        withUnsafeBytes(of: storage) { bytes in
-            if family == AF_INET {
-                IPAddress(
-                    v4: UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
-                )
-            } else {
-                IPAddress(
-                    v6: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)),
-                    UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 16, as: UInt64.self))
-                )
-            }
-        }
+        withUnsafeBytes(of: storage) { IPAddress(at: $0.baseAddress!) ?? IPAddress(v6: 0, 0) }
     }
 
     package var neighbourhood: Neighbourhood { ip.neighbourhood }
+}
+
+extension IPAddress {
+    /// Of a `sockaddr`; nil for one of another family.
+    init?(at place: UnsafeRawPointer) {
+        func number<Number: FixedWidthInteger>(_ offset: Int, _: Number.Type) -> Number {
+            Number(bigEndian: place.loadUnaligned(fromByteOffset: offset, as: Number.self))
+        }
+        switch CInt(place.loadUnaligned(as: sa_family_t.self)) {
+        case AF_INET: self.init(v4: number(4, UInt32.self))
+        case AF_INET6: self.init(v6: number(8, UInt64.self), number(16, UInt64.self))
+        default: return nil
+        }
+    }
 }

@@ -46,30 +46,10 @@ package final class SystemLookup: Sendable {
         var found: [IPAddress] = []
         var next = list
         while let entry = next {
-            if let address = entry.pointee.ai_addr.flatMap(Self.address), !found.contains(address) {
-                found.append(address)
-            }
+            let address = entry.pointee.ai_addr.flatMap { IPAddress(at: $0) }
+            if let address, !found.contains(address) { found.append(address) }
             next = entry.pointee.ai_next
         }
         return found.isEmpty ? nil : found
-    }
-
-    static func address(_ raw: UnsafeMutablePointer<sockaddr>) -> IPAddress? {
-        switch CInt(raw.pointee.sa_family) {
-        case AF_INET:
-            raw.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
-                IPAddress(v4: UInt32(bigEndian: $0.pointee.sin_addr.s_addr))
-            }
-        case AF_INET6:
-            raw.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { place in
-                withUnsafeBytes(of: place.pointee.sin6_addr) { bytes in
-                    IPAddress(
-                        v6: UInt64(bigEndian: bytes.load(as: UInt64.self)),
-                        UInt64(bigEndian: bytes.load(fromByteOffset: 8, as: UInt64.self))
-                    )
-                }
-            }
-        default: nil
-        }
     }
 }
