@@ -147,12 +147,9 @@ final class LateAnswers: Sendable {
         do {
             entry.responder.send(try sandbox.lines(query).response)
         } catch {
+            let (status, body) = (error.status, error.body)
             entry.responder.send(
-                Response(
-                    status: error.status,
-                    fields: [("content-type", "application/json")],
-                    body: error.body
-                )
+                Response(status: status, contentType: "application/json", body: body)
             )
         }
     }

@@ -187,23 +187,20 @@ extension Sandbox {
         let project = try existingProject(of: request)
         try checkVersion(request["x-log-apiversion"])
         try authenticate(request, at: visit.now)
-        var json = JSONWriter()
         if case .logstore(let name) = route {
             try checkLogstore(name)
-            json.object { json in
+            return .json { json in
                 json.member("logstoreName", name)
                 json.member("ttl", 30)
                 json.member("shardCount", 2)
             }
-        } else {
-            let names = logstores(of: project)
-            json.object { json in
-                json.member("count", names.count)
-                json.member("total", names.count)
-                json.texts("logstores", names)
-            }
         }
-        return AnswerContent(body: json.bytes)
+        let names = logstores(of: project)
+        return .json { json in
+            json.member("count", names.count)
+            json.member("total", names.count)
+            json.texts("logstores", names)
+        }
     }
 
     /// The configured logstores; if every name exists, those that have received logs.

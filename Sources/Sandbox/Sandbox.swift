@@ -136,7 +136,7 @@ final class Sandbox: Sendable {
             code = refusal.code
             response = Response(
                 status: refusal.status,
-                fields: [("content-type", "application/json")],
+                contentType: "application/json",
                 body: visit.resolver.map(refusal.body(for:)) ?? refusal.body
             )
         case (_, .success(let content)):

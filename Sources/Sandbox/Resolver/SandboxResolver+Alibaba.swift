@@ -33,16 +33,12 @@ extension SandboxResolver {
         try checkHosts(hosts)
         let families = try Families(request.parameter("query") ?? "4")
         let client = request.parameter("ip") ?? Self.client
-        var json = JSONWriter()
-        json.object { json in
-            guard isBatch else {
-                return single(hosts[0], families, client, into: &json)
-            }
+        return .json { json in
+            guard isBatch else { return single(hosts[0], families, client, into: &json) }
             json.array("dns") { json in
                 for host in hosts { batched(host, families, client, into: &json) }
             }
         }
-        return AnswerContent(body: json.bytes)
     }
 
     private func single(
@@ -89,12 +85,10 @@ extension SandboxResolver {
         guard abs(now.seconds - time) < Self.listSkewMax else {
             throw .forbidden("SignatureExpired", "t is \(time), here it is \(now.seconds)")
         }
-        var json = JSONWriter()
-        json.object { json in
+        return .json { json in
             json.addresses("service_ip", accounts.address.isV4 ? [accounts.address] : [])
             json.addresses("service_ipv6", accounts.address.isV4 ? [] : [accounts.address])
         }
-        return AnswerContent(body: json.bytes)
     }
 
     // MARK: - Checks
@@ -248,8 +242,7 @@ extension SandboxResolver {
             json.member("code", "success")
             json.member("mode", mode.rawValue)
             guard mode == .plain else {
-                var inner = JSONWriter()
-                inner.object { write(question, into: &$0) }
+                let inner = JSONWriter { write(question, into: &$0) }
                 return json.member("data", Digest.base64(hidden(inner.bytes, mode)))
             }
             json.object("data") { write(question, into: &$0) }

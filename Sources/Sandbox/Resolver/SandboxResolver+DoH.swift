@@ -42,12 +42,12 @@ extension SandboxResolver {
             }
         let record = zone[name]
         let addresses = type == DNSQuestion.a ? record.v4 : record.v6
-        var json = JSONWriter()
         if request.parameter("short") == "1" {
+            var json = JSONWriter()
             json.array { json in addresses.forEach { json.element("\($0)") } }
             return AnswerContent(body: json.bytes)
         }
-        json.object { json in
+        return .json { json in
             json.member("Status", record.v4.isEmpty && record.v6.isEmpty ? 3 : 0)
             for (flag, isSet) in [("TC", false), ("RD", true), ("RA", true), ("AD", false)] {
                 json.member(flag, isSet)
@@ -63,7 +63,6 @@ extension SandboxResolver {
                 json.member("data", "\(address)")
             }
         }
-        return AnswerContent(body: json.bytes)
     }
 
     /// The public service wants no account. One that is given must be right.

@@ -1,3 +1,5 @@
+import JSON
+
 /// An error answer of SLS, or of a resolver's look-alike: status, error code and message.
 struct SLSRefusal: Error, Equatable, Sendable {
     let status: Int
@@ -97,6 +99,10 @@ enum KnownCode {
 struct AnswerContent: Sendable, Equatable {
     var body: [UInt8] = []
     var type = "application/json"
+
+    static func json(_ members: (inout JSONWriter) -> Void) -> AnswerContent {
+        AnswerContent(body: JSONWriter(members).bytes)
+    }
 
     static func plain(_ text: String) -> AnswerContent {
         AnswerContent(body: Array(text.utf8), type: "text/plain")
