@@ -107,7 +107,8 @@ private struct Backlog {
         let before = store.status
         let wake = newWakeUp()
         let arrived = Mailbox<SealedPacket> { wake.signal() }
-        store.deliver { packets in
+        store.connect { news in
+            guard case .packets(let packets) = news else { return }
             for packet in packets { arrived.post(packet) }
         }
         store.request(64, for: keys[0].outlet)

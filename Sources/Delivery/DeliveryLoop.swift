@@ -5,10 +5,7 @@ import System
 /// The delivery thread: hands packets to destinations, moves transfers on, and sleeps.
 final class DeliveryLoop {
     enum Message: Sendable {
-        case packets([SealedPacket])
-        case announced([Outlet])
-        case retired([Outlet])
-        case recalled([Outlet: Set<PacketID>])
+        case queue(DeliveryNews)
         case credentialsChanged
         /// Settings of running and of new destinations.
         case settings([DestinationRoster.Entry])
@@ -108,23 +105,7 @@ final class DeliveryLoop {
         }
         for message in mailbox.takeAll() {
             switch message {
-            case .packets(let packets):
-                for packet in packets {
-                    // A destination that left may have asked for it. It waits for its return.
-                    guard let destination = byName[packet.stream.destination] else {
-                        dependencies.source.end(packet, .recalled)
-                        continue
-                    }
-                    destination.take(packet)
-                }
-            case .announced(let outlets):
-                for outlet in outlets { byName[outlet.destination]?.announced(outlet) }
-            case .retired(let outlets):
-                for outlet in outlets { byName[outlet.destination]?.retired(outlet) }
-            case .recalled(let packets):
-                for (outlet, ids) in packets {
-                    byName[outlet.destination]?.giveBack(ids, of: outlet.logstore)
-                }
+            case .queue(let news): take(news)
             case .credentialsChanged:
                 for destination in destinations { destination.credentialsChanged() }
             case .settings(let entries): use(entries)
@@ -138,6 +119,28 @@ final class DeliveryLoop {
                 for name in names { byName[name]?.endRest() }
             case .addressesChanged: haveNewAddresses = true
             case .stop(let deadline): stopping = deadline
+            }
+        }
+    }
+
+    private func take(_ news: DeliveryNews) {
+        switch news {
+        case .packets(let packets):
+            for packet in packets {
+                // A destination that left may have asked for it. It waits for its return.
+                guard let destination = byName[packet.stream.destination] else {
+                    dependencies.source.end(packet, .recalled)
+                    continue
+                }
+                destination.take(packet)
+            }
+        case .announced(let outlets):
+            for outlet in outlets { byName[outlet.destination]?.announced(outlet) }
+        case .retired(let outlets):
+            for outlet in outlets { byName[outlet.destination]?.retired(outlet) }
+        case .recalled(let packets):
+            for (outlet, ids) in packets {
+                byName[outlet.destination]?.giveBack(ids, of: outlet.logstore)
             }
         }
     }

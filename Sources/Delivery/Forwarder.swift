@@ -55,20 +55,16 @@ package final class Forwarder: Sendable {
         let (roster, memoryMax) = (roster, memoryMax)
         for entry in roster.entries { warnOfPlainText(entry.output.settings) }
         dependencies.names?.listen { _ in mailbox.post(.addressesChanged) }
-        dependencies.source.deliver { packets in mailbox.post(.packets(packets)) }
-        dependencies.source.recallPackets { packets in mailbox.post(.recalled(packets)) }
-        dependencies.source.retireOutlets { outlets in mailbox.post(.retired(outlets)) }
-        askForOutlets()
+        connect()
         let worker = try Worker("delivery") {
             DeliveryLoop(loop, mailbox, roster, dependencies, memoryMax: memoryMax).run()
         }
         self.worker.withLock { $0 = worker }
     }
 
-    /// The queue announces all outlets that it has.
-    private func askForOutlets() {
-        let mailbox = mailbox
-        dependencies.source.announceOutlets { outlets in mailbox.post(.announced(outlets)) }
+    /// The queue then announces all outlets that it has.
+    private func connect() {
+        dependencies.source.connect { [mailbox] news in mailbox.post(.queue(news)) }
     }
 
     func post(_ message: DeliveryLoop.Message) {
@@ -156,7 +152,7 @@ extension Forwarder {
         let known = Set(roster.entries.filter { !$0.isLeaving }.map(\.name))
         post(.settings(roster.use(outputs)))
         // Logs may wait for one that is added again.
-        if !known.isSuperset(of: destinations.map(\.name)) { askForOutlets() }
+        if !known.isSuperset(of: destinations.map(\.name)) { connect() }
     }
 
     /// Ends these destinations, for which the queue has no more logs.

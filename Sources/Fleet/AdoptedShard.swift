@@ -39,28 +39,34 @@ final class AdoptedShard: Sendable {
 
     /// Begins to hand packets over. Called once.
     func deliver(
-        to receivers: ShardFleet.Receivers,
+        to receiver: @escaping ShardFleet.Receiver,
         whenRetired: @escaping @Sendable ([Outlet]) -> Void
     ) {
-        queue.recallPackets(to: receivers.recalled)
-        queue.deliver { [weak self] packets in
-            self?.state.withLock { state in
-                for packet in packets {
-                    let outlet = packet.stream.outlet
-                    state.held[packet.number] = outlet
-                    state.asked[outlet] = max(0, state.asked[outlet, default: 0] - 1)
+        queue.connect { [weak self] news in
+            switch news {
+            case .recalled: receiver(news)
+            case .packets(let packets):
+                self?.handedOver(packets)
+                receiver(.packets(packets.map(\.unrequested)))
+            case .retired(let outlets):
+                self?.state.withLock { state in
+                    state.announced.subtract(outlets)
+                    for outlet in outlets { state.asked[outlet] = nil }
                 }
+                whenRetired(outlets)
+            case .announced(let outlets): self?.announced(outlets)
             }
-            receivers.packets(packets.map(\.unrequested))
         }
-        queue.retireOutlets { [weak self] outlets in
-            self?.state.withLock { state in
-                state.announced.subtract(outlets)
-                for outlet in outlets { state.asked[outlet] = nil }
+    }
+
+    private func handedOver(_ packets: [SealedPacket]) {
+        state.withLock { state in
+            for packet in packets {
+                let outlet = packet.stream.outlet
+                state.held[packet.number] = outlet
+                state.asked[outlet] = max(0, state.asked[outlet, default: 0] - 1)
             }
-            whenRetired(outlets)
         }
-        queue.announceOutlets { [weak self] outlets in self?.announced(outlets) }
     }
 
     private func announced(_ outlets: [Outlet]) {
@@ -86,9 +92,9 @@ final class AdoptedShard: Sendable {
     }
 
     /// Delivery holds the packet no more.
-    func ended(_ packet: SealedPacket) {
+    func ended(_ number: Int64) {
         let outlet = state.withLock { state -> Outlet? in
-            guard let outlet = state.held.removeValue(forKey: packet.number),
+            guard let outlet = state.held.removeValue(forKey: number),
                 state.destinations.contains(outlet.destination)
             else { return nil }
             state.asked[outlet, default: 0] += 1

@@ -6,13 +6,7 @@ package import System
 /// adopted shards, which it only empties. `FleetLoop` decides which, `FleetKeeper` opens and closes
 /// them, and this class passes calls on to them.
 package final class ShardFleet: Sendable {
-    /// Where delivery wants to be told.
-    struct Receivers: Sendable {
-        var packets: @Sendable ([SealedPacket]) -> Void = { _ in }
-        var announced: @Sendable ([Outlet]) -> Void = { _ in }
-        var retired: @Sendable ([Outlet]) -> Void = { _ in }
-        var recalled: @Sendable ([Outlet: Set<PacketID>]) -> Void = { _ in }
-    }
+    typealias Receiver = @Sendable (DeliveryNews) -> Void
 
     struct State: Sendable {
         var home: OwnedShard
@@ -20,9 +14,8 @@ package final class ShardFleet: Sendable {
         /// The ledgers of a ceded shard until its target counts them, so that the sums of this
         /// gateway do not dip. Its dead letters are counted as they are copied.
         var absorbed: QueueStatus?
-        var receivers = Receivers()
-        /// True once delivery takes packets.
-        var isDelivering = false
+        /// nil: delivery takes no packets yet.
+        var receiver: Receiver?
         /// The outlets that the home shard has announced.
         var announced: Set<Outlet> = []
         var rules: [String: DestinationRules]
@@ -106,17 +99,17 @@ package final class ShardFleet: Sendable {
 
     func adopt(_ shard: OwnedShard) {
         let new = AdoptedShard(shard)
-        let (receivers, isDelivering) = state.withLock { state in
+        let receiver = state.withLock { state in
             state.adopted[shard.shard] = new
-            return (state.receivers, state.isDelivering)
+            return state.receiver
         }
         bringUpToDate(shard.queue)
         new.use(destinations)
-        if isDelivering { deliver(new, to: receivers) }
+        if let receiver { deliver(new, to: receiver) }
     }
 
-    func deliver(_ shard: AdoptedShard, to receivers: Receivers) {
-        shard.deliver(to: receivers) { [weak self] outlets in self?.retire(Set(outlets)) }
+    func deliver(_ shard: AdoptedShard, to receiver: @escaping Receiver) {
+        shard.deliver(to: receiver) { [weak self] outlets in self?.retire(Set(outlets)) }
     }
 
     /// Forgets an adopted shard, which it returns. What delivery holds of it is of no use any more.
@@ -129,15 +122,15 @@ package final class ShardFleet: Sendable {
 
     /// Lets delivery forget outlets that an adopted shard had, unless another shard has them.
     private func retire(_ outlets: Set<Outlet>) {
-        let (gone, receivers) = state.withLock { state in
+        let (gone, receiver) = state.withLock { state in
             let left = state.adopted.values.reduce(state.announced) { $0.union($1.outlets) }
-            return (outlets.subtracting(left), state.receivers)
+            return (outlets.subtracting(left), state.receiver)
         }
-        guard !gone.isEmpty else { return }
-        receivers.retired(Array(gone))
+        guard !gone.isEmpty, let receiver else { return }
+        receiver(.retired(Array(gone)))
         // The home shard may have announced some of them meanwhile.
         let again = state.withLock { $0.announced.intersection(gone) }
-        if !again.isEmpty { receivers.announced(Array(again)) }
+        if !again.isEmpty { receiver(.announced(Array(again))) }
     }
 
     /// Forgets a shard that was ceded. What it has counted goes to its target in a moment.
@@ -155,17 +148,17 @@ package final class ShardFleet: Sendable {
 
     /// Puts another home shard in the place of one that was lost. Returns the old one.
     func replaceHome(with new: OwnedShard) -> OwnedShard {
-        let (old, receivers, retired, isDelivering) = state.withLock { state in
+        let (old, receiver, retired) = state.withLock { state in
             let (old, retired) = (state.home, state.announced)
             state.home = new
             state.isHomeLost = false
             state.announced = []
-            return (old, state.receivers, retired, state.isDelivering)
+            return (old, state.receiver, retired)
         }
         // Delivery's requests were the old one's.
-        if !retired.isEmpty { receivers.retired(Array(retired)) }
+        if !retired.isEmpty { receiver?(.retired(Array(retired))) }
         bringUpToDate(new.queue)
-        if isDelivering { deliverHome(new, to: receivers) }
+        if let receiver { deliverHome(new, to: receiver) }
         return old
     }
 
@@ -175,28 +168,24 @@ package final class ShardFleet: Sendable {
         if let watcher { queue.tellEnds(to: watcher) }
     }
 
-    func deliverHome(_ home: OwnedShard, to receivers: Receivers) {
+    func deliverHome(_ home: OwnedShard, to receiver: @escaping Receiver) {
         let shard = home.shard
-        home.queue.recallPackets(to: receivers.recalled)
-        home.queue.retireOutlets { [weak self] outlets in
-            guard self?.note(outlets, of: shard, isAnnounced: false) ?? false else { return }
-            receivers.retired(outlets)
-        }
-        home.queue.deliver(to: receivers.packets)
-        home.queue.announceOutlets { [weak self] outlets in
-            guard self?.note(outlets, of: shard, isAnnounced: true) ?? false else { return }
-            receivers.announced(outlets)
+        home.queue.connect { [weak self] news in
+            switch news {
+            case .packets, .recalled: receiver(news)
+            case .announced, .retired: if self?.note(news, of: shard) ?? false { receiver(news) }
+            }
         }
     }
 
     /// False if the shard is not the home shard any more.
-    private func note(_ outlets: [Outlet], of shard: Shard, isAnnounced: Bool) -> Bool {
+    private func note(_ news: DeliveryNews, of shard: Shard) -> Bool {
         state.withLock { state in
             guard state.home.shard == shard else { return false }
-            if isAnnounced {
-                state.announced.formUnion(outlets)
-            } else {
-                state.announced.subtract(outlets)
+            switch news {
+            case .announced(let outlets): state.announced.formUnion(outlets)
+            case .retired(let outlets): state.announced.subtract(outlets)
+            case .packets, .recalled: break
             }
             return true
         }

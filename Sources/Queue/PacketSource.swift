@@ -6,29 +6,8 @@ package import System
 /// The queue seals a packet when it hands it over, not before. While a destination asks for
 /// nothing, its logs gather in their streams, so its packets are full when it asks again.
 package protocol PacketSource: Sendable {
-    /// Sets the receiver of packets. Called after the commit that sealed them. Must be quick.
-    func deliver(to receiver: @escaping @Sendable ([SealedPacket]) -> Void)
-
-    /// Sets the receiver of outlets. The queue announces all known outlets, then each new one, on
-    /// its thread and before it hands over a packet of the outlet. An announced outlet has no
-    /// requests yet.
-    func announceOutlets(to receiver: @escaping @Sendable ([Outlet]) -> Void)
-
-    /// Sets the receiver of retired outlets. They had no logs for so long that the queue removed
-    /// them and the requests for them. The queue announces them again with their next log.
-    func retireOutlets(to receiver: @escaping @Sendable ([Outlet]) -> Void)
-
-    /// Sets the receiver of recalls: packets that the queue wants back, by the outlet that they
-    /// were handed over for. They grew too old or now belong to another logstore. Delivery gives
-    /// back packets that no request carries. It gives back the others at their next attempt, when
-    /// `blocks` throws `withdrawn`. The queue calls the receiver on its thread.
-    func recallPackets(to receiver: @escaping @Sendable ([Outlet: Set<PacketID>]) -> Void)
-
-    /// Allows the queue to hand over `count` more packets of an announced outlet. The queue
-    /// remembers at most 4096. Packets sealed before the last start come first. Then come streams
-    /// that reached their size or age, oldest first. Pieces of refused packets take turns with all
-    /// of them.
-    func request(_ count: Int, for outlet: Outlet)
+    /// Posts a request, from any thread. The queue's thread carries requests out in their order.
+    func post(_ request: DeliveryRequest)
 
     /// The packet's content, in order. Called on the consumer's thread. Recent rows come from
     /// memory, others from disk through the read-only connection.
@@ -39,16 +18,54 @@ package protocol PacketSource: Sendable {
     /// for another logstore. After any other error the packet stays valid, and the caller can read
     /// it later.
     func blocks(of packet: SealedPacket) throws(QueueError) -> [StoredBlock]
+}
 
+/// A request of delivery to the queue.
+package enum DeliveryRequest: Sendable {
+    /// Sets the receiver of all news, and announces all known outlets. The queue calls the receiver
+    /// on its thread; it must be quick.
+    case connect(@Sendable (DeliveryNews) -> Void)
+    /// Allows the queue to hand over so many more packets of an announced outlet. The queue
+    /// remembers at most 4096. Packets sealed before the last start come first. Then come streams
+    /// that reached their size or age, oldest first. Pieces of refused packets take turns with all
+    /// of them.
+    case packets(Int, of: Outlet)
     /// Gives a packet up. The caller drops it and requests others.
-    func end(_ packet: SealedPacket, _ end: PacketEnd)
-
-    /// Tells the queue that the packet must wait until another packet of its outlet is stored. The
-    /// caller keeps it, and it keeps its lane. The queue may seal another packet in its place.
-    func setAside(_ packet: SealedPacket)
-
+    case end(PacketID, PacketEnd)
+    /// The packet must wait until another packet of its outlet is stored. The caller keeps it, and
+    /// it keeps its lane. The queue may seal another packet in its place.
+    case setAside(PacketID)
     /// Seals the waiting logs of a destination now, without waiting for size or age.
-    func flush(_ destination: String)
+    case flush(String)
+}
+
+/// What the queue tells delivery.
+package enum DeliveryNews: Sendable {
+    /// Packets that delivery has asked for, after the commit that sealed them.
+    case packets([SealedPacket])
+    /// Outlets, each before its first packet. An announced outlet has no requests yet.
+    case announced([Outlet])
+    /// These outlets had no logs for so long that the queue removed them and the requests for them.
+    /// The queue announces them again with their next log.
+    case retired([Outlet])
+    /// Packets that the queue wants back, by the outlet that they were handed over for. They grew
+    /// too old or now belong to another logstore. Delivery gives back packets that no request
+    /// carries. It gives back the others at their next attempt, when `blocks` throws `withdrawn`.
+    case recalled([Outlet: Set<PacketID>])
+}
+
+extension PacketSource {
+    package func connect(_ receiver: @escaping @Sendable (DeliveryNews) -> Void) {
+        post(.connect(receiver))
+    }
+
+    package func request(_ count: Int, for outlet: Outlet) { post(.packets(count, of: outlet)) }
+
+    package func end(_ packet: SealedPacket, _ end: PacketEnd) { post(.end(packet.id, end)) }
+
+    package func setAside(_ packet: SealedPacket) { post(.setAside(packet.id)) }
+
+    package func flush(_ destination: String) { post(.flush(destination)) }
 }
 
 /// How delivery gives up a packet, and what the queue does with it.

@@ -201,32 +201,12 @@ extension DurableQueue: BatchQueue {
 }
 
 extension DurableQueue: PacketSource {
-    package func deliver(to receiver: @escaping @Sendable ([SealedPacket]) -> Void) {
-        handle.post(.deliver(receiver))
-    }
-
-    package func announceOutlets(to receiver: @escaping @Sendable ([Outlet]) -> Void) {
-        handle.post(.announce(receiver))
-    }
-
-    package func retireOutlets(to receiver: @escaping @Sendable ([Outlet]) -> Void) {
-        handle.post(.retire(receiver))
-    }
-
-    package func recallPackets(
-        to receiver: @escaping @Sendable ([Outlet: Set<PacketID>]) -> Void
-    ) {
-        handle.post(.recall(receiver))
-    }
-
-    package func request(_ count: Int, for outlet: Outlet) {
-        handle.post(.request(count, outlet))
-    }
+    package func post(_ request: DeliveryRequest) { handle.post(request) }
 
     package func blocks(of packet: SealedPacket) throws(QueueError) -> [StoredBlock] {
-        let number = handle.number(of: packet)
+        let number = handle.number(of: packet.id)
         if handle.recalls.contains(number) || handle.goesElsewhere(packet.stream) {
-            handle.post(.ended(number, .recalled))
+            end(packet, .recalled)
             throw QueueError(.withdrawn, "\(packet.id) is taken back by the queue.")
         }
         if let recent = packet.recent { return recent }
@@ -238,18 +218,6 @@ extension DurableQueue: PacketSource {
             if error.kind == .corrupt { handle.post(.unreadable(number)) }
             throw error
         }
-    }
-
-    package func end(_ packet: SealedPacket, _ end: PacketEnd) {
-        handle.post(.ended(handle.number(of: packet), end))
-    }
-
-    package func setAside(_ packet: SealedPacket) {
-        handle.post(.setAside(handle.number(of: packet)))
-    }
-
-    package func flush(_ destination: String) {
-        handle.post(.flush(destination))
     }
 }
 

@@ -186,9 +186,6 @@ final class Sink: Sendable {
         let mailbox = Mailbox<SealedPacket> { wake.signal() }
         self.mailbox = mailbox
         let state = state
-        fleet.recallPackets { _ in }
-        fleet.retireOutlets { outlets in state.change { $0.retired += outlets } }
-        fleet.deliver { packets in for packet in packets { mailbox.post(packet) } }
         let own = Worker.self
         let started = try own.init("sink") { [self] in
             while !isOver.now {
@@ -197,10 +194,16 @@ final class Sink: Sendable {
             }
         }
         worker.withLock { $0 = started }
-        fleet.announceOutlets { [weak fleet] outlets in
-            state.change { $0.announced += outlets }
-            for outlet in outlets where destinations.contains(outlet.destination) {
-                fleet?.request(4, for: outlet)
+        fleet.connect { [weak fleet] news in
+            switch news {
+            case .packets(let packets): for packet in packets { mailbox.post(packet) }
+            case .retired(let outlets): state.change { $0.retired += outlets }
+            case .recalled: break
+            case .announced(let outlets):
+                state.change { $0.announced += outlets }
+                for outlet in outlets where destinations.contains(outlet.destination) {
+                    fleet?.request(4, for: outlet)
+                }
             }
         }
     }
@@ -247,5 +250,20 @@ final class Sink: Sendable {
         isOver.change { $0 = true }
         wake.signal()
         worker.withLock { $0.take() }?.join()
+    }
+}
+
+extension PacketSource where Self: AnyObject {
+    /// Requests so many packets of each outlet. Returns where they arrive.
+    func deliver(_ count: Int) -> Awaited<SealedPacket> {
+        let arrived = Awaited<SealedPacket>()
+        connect { [weak self] news in
+            switch news {
+            case .packets(let packets): for packet in packets { arrived.put(packet) }
+            case .announced(let outlets): for outlet in outlets { self?.request(count, for: outlet) }
+            case .retired, .recalled: break
+            }
+        }
+        return arrived
     }
 }

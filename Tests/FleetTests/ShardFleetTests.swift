@@ -67,11 +67,7 @@ import Testing
         let a = trial.machine("a")
         let gateway = try trial.start(a)
         #expect(gateway.store(1...5) == .stored)
-        let packets = Awaited<SealedPacket>()
-        gateway.deliver { for packet in $0 { packets.put(packet) } }
-        gateway.announceOutlets { [weak gateway] in
-            for outlet in $0 { gateway?.request(1, for: outlet) }
-        }
+        let packets = gateway.deliver(1)
         let packet = packets.take(1)[0]
         #expect(try gateway.blocks(of: packet).count == 1)
         a.view.isReachable = false

@@ -28,11 +28,7 @@ import Testing
     /// A local queue with a sealed packet, a dead letter and a decision. Returns the packet's id.
     private func fill(_ numbers: ClosedRange<Int>) throws -> [String] {
         let queue = try local()
-        let packets = Awaited<SealedPacket>()
-        queue.deliver { for packet in $0 { packets.put(packet) } }
-        queue.announceOutlets { [weak queue] in
-            for outlet in $0 { queue?.request(1, for: outlet) }
-        }
+        let packets = queue.deliver(1)
         let answer = Awaited<AppendOutcome>()
         let dead = Batch.Dead(logs: logs([0]), reason: DeathReason(code: "Wrong", message: "it is"))
         queue.append([Batch(stream: .named("log"), logs: logs(numbers), dead: [dead])]) {
@@ -202,11 +198,7 @@ import Testing
     ) throws -> (name: String, packet: String) {
         let machine = trial.machine("a")
         let gateway = try trial.start(machine)
-        let packets = Awaited<SealedPacket>()
-        gateway.deliver { for packet in $0 { packets.put(packet) } }
-        gateway.announceOutlets { [weak gateway] in
-            for outlet in $0 { gateway?.request(1, for: outlet) }
-        }
+        let packets = gateway.deliver(1)
         #expect(gateway.store(numbers) == .stored && gateway.storeDead(0) == .stored)
         gateway.flush("app")
         let packet = packets.take(1)[0]
@@ -243,11 +235,7 @@ import Testing
 
     /// Delivers a local queue. Returns the packets' ids and the numbers of their logs.
     private func deliver(_ queue: DurableQueue, count: Int) throws -> ([String], [Int]) {
-        let packets = Awaited<SealedPacket>()
-        queue.deliver { for packet in $0 { packets.put(packet) } }
-        queue.announceOutlets { [weak queue] in
-            for outlet in $0 { queue?.request(4, for: outlet) }
-        }
+        let packets = queue.deliver(4)
         queue.flush("app")
         var (ids, found): ([String], [Int]) = ([], [])
         while found.count < count {

@@ -61,15 +61,16 @@ private func live(_ path: String, from first: Int, killedAfter millis: UInt32) t
     let delivered = [
         "app": NumberFile(path + "/delivered-app"), "other": NumberFile(path + "/delivered-other"),
     ]
-    store.deliver { packets in
-        for packet in packets {
+    store.connect { [weak store] news in
+        guard let store else { return }
+        for outlet in news.announced { store.request(4, for: outlet) }
+        for packet in news.packets {
             guard let contents = try? store.contents(of: packet) else { continue }
             delivered[packet.stream.destination]?.append(contents)
             store.end(packet, .stored)
             store.request(1, for: packet.stream.destination)
         }
     }
-    store.requestOnceKnown(4)
     let killer = try Worker("killer") {
         usleep(millis * 1000)
         kill(getpid(), SIGKILL)

@@ -122,8 +122,7 @@ extension FailureTests {
         rules.lanes = 3
         configuration.destinations = ["app": rules]
         let store = try DurableQueue(configuration, journal: .silent)
-        let consumer = Consumer(store)
-        store.requestOnceKnown(4)
+        let consumer = Consumer(store, requesting: 4)
         var generator = SeededGenerator(seed: seed)
         var sent: [Lane: String] = [:]
         var held: [SealedPacket] = []

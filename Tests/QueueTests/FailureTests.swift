@@ -104,8 +104,7 @@ import Testing
     func randomFaults() throws {
         let store = try open()
         var generator = SeededGenerator(seed: 11)
-        let consumer = Consumer(store)
-        store.requestOnceKnown(3)
+        let consumer = Consumer(store, requesting: 3)
         var stored: Set<Int> = []
         var delivered: [Int] = []
         /// As delivery does: what cannot be read while the store is closed is read when it is open

@@ -185,16 +185,23 @@ extension DurableQueue {
         }
     }
 
-    /// Asks for so many packets of each outlet as soon as it is known, as delivery does.
-    func requestOnceKnown(_ count: Int) {
-        announceOutlets { [weak self] outlets in
-            for outlet in outlets { self?.request(count, for: outlet) }
-        }
-    }
-
     /// Waits until the status says so.
     func wait(until isSo: (QueueStatus) -> Bool) {
         while !eventually({ isSo(status) }) {}
+    }
+}
+
+extension DeliveryNews {
+    var packets: [SealedPacket] { if case .packets(let packets) = self { packets } else { [] } }
+    var announced: [Outlet] { if case .announced(let outlets) = self { outlets } else { [] } }
+    var retired: [Outlet] { if case .retired(let outlets) = self { outlets } else { [] } }
+    var recalled: Set<PacketID> {
+        if case .recalled(let packets) = self { Set(packets.values.joined()) } else { [] }
+    }
+
+    /// "+x" for a new outlet, "-x" for one that is gone.
+    var outletEvents: [String] {
+        announced.map { "+\($0.logstore)" } + retired.map { "-\($0.logstore)" }
     }
 }
 
@@ -203,11 +210,17 @@ final class Consumer: Sendable {
     private let arrived = Awaited<SealedPacket>()
     private let store: DurableQueue
 
-    init(_ store: DurableQueue) {
+    /// Asks for so many packets of each outlet as soon as it is known, as delivery does.
+    init(
+        _ store: DurableQueue,
+        requesting count: Int = 0,
+        told: @escaping @Sendable (DeliveryNews) -> Void = { _ in }
+    ) {
         self.store = store
-        let arrived = arrived
-        store.deliver { packets in
-            for packet in packets { arrived.put(packet) }
+        store.connect { [arrived, weak store] news in
+            told(news)
+            for packet in news.packets { arrived.put(packet) }
+            for outlet in news.announced where count > 0 { store?.request(count, for: outlet) }
         }
     }
 

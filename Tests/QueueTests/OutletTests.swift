@@ -32,10 +32,12 @@ import Testing
         let store = try open()
         let events = Awaited<String>()
         _ = store.store(batch(0..<1, .named("x")), batch(1..<2, .named("y")))
-        store.announceOutlets { for outlet in $0 { events.put(outlet.logstore) } }
+        store.connect { news in
+            for outlet in news.announced { events.put(outlet.logstore) }
+            for packet in news.packets { events.put("packet of \(packet.stream.logstore)") }
+        }
         #expect(Set(events.take(2)) == ["x", "y"])
 
-        store.deliver { for packet in $0 { events.put("packet of \(packet.stream.logstore)") } }
         _ = store.store(batch(2..<12, .named("z")), batch(12..<13, .named("x")))
         #expect(events.take(1) == ["z"])
         store.request(1, for: .named("z"))
@@ -50,7 +52,7 @@ import Testing
         first.close()
         let store = try open()
         let announced = Awaited<Outlet>()
-        store.announceOutlets { for outlet in $0 { announced.put(outlet) } }
+        store.connect { for outlet in $0.announced { announced.put(outlet) } }
         let expected: Set = [Outlet.named("x"), .named("y", destination: "other")]
         #expect(Set(announced.take(2)) == expected)
     }
@@ -102,9 +104,7 @@ import Testing
     func retirement() throws {
         let store = try open(idleStreams: 0)
         let events = Awaited<String>()
-        store.announceOutlets { for outlet in $0 { events.put("+\(outlet.logstore)") } }
-        store.retireOutlets { for outlet in $0 { events.put("-\(outlet.logstore)") } }
-        let consumer = Consumer(store)
+        let consumer = Consumer(store) { for event in $0.outletEvents { events.put(event) } }
         for round in 0..<3 {
             _ = store.store(batch(0..<10, .named("x")))
             #expect(events.take(1) == ["+x"], "round \(round)")

@@ -32,10 +32,10 @@ import Testing
         let arrived = Awaited<SealedPacket>()
         let batch = Batch(stream: .named("a", logstore: "typo"), logs: logs(0..<10))
         owner.handle.append([batch], nil, sender: nil, tally: IntakeTally([batch])) { _ in }
-        owner.handle.post(.deliver { for packet in $0 { arrived.put(packet) } })
+        owner.handle.post(.connect { for packet in $0.packets { arrived.put(packet) } })
         _ = owner.takeMessages()
         owner.turn()
-        owner.handle.post(.request(1, .named("typo")))
+        owner.handle.post(.packets(1, of: .named("typo")))
         _ = owner.takeMessages()
         owner.turn()
         return arrived.take(1)[0]
@@ -73,7 +73,7 @@ import Testing
     func leavesAndReturns() throws {
         let owner = try open()
         let held = handOver(owner)
-        owner.handle.post(.ended(held.number, .stored))
+        owner.handle.post(.end(held.id, .stored))
         _ = owner.takeMessages()
         owner.turn()
         let store = try #require(owner.store)
@@ -230,11 +230,10 @@ import Testing
 
         let store = try open("right", lanes: lanes)
         let announced = Awaited<Outlet>()
-        store.announceOutlets { for outlet in $0 { announced.put(outlet) } }
+        let consumer = Consumer(store) { for outlet in $0.announced { announced.put(outlet) } }
         #expect(announced.take(1) == [.named("right")] && announced.count == 0)
         _ = store.store(batch(35..<40, "right"), batch(40..<45, "typo"))
         #expect(store.status.destinations["app"]?.logstores == 1)
-        let consumer = Consumer(store)
         let found = try drain(store, consumer, "right")
         #expect(found.sorted() == Array(0..<45))
         #expect(
@@ -247,9 +246,7 @@ import Testing
     func reload() throws {
         let store = try open("typo")
         let events = Awaited<String>()
-        store.announceOutlets { for outlet in $0 { events.put("+\(outlet.logstore)") } }
-        store.retireOutlets { for outlet in $0 { events.put("-\(outlet.logstore)") } }
-        let consumer = Consumer(store)
+        let consumer = Consumer(store) { for event in $0.outletEvents { events.put(event) } }
         _ = store.store(batch(0..<10, "typo"), batch(10..<20, "typo"))
         #expect(events.take(1) == ["+typo"])
         let held = consumer.packets(1, of: .named("typo"))[0]

@@ -18,7 +18,7 @@ import Testing
         var configuration = QueueConfiguration.small(directory.path, packets: limits)
         configuration.tuning.checkpointBytes = 256 << 10
         let owner = try QueueOwner(configuration, QueueHandle(configuration), .started(), .silent)
-        owner.handle.post(.deliver { [arrived] in for packet in $0 { arrived.put(packet) } })
+        owner.handle.post(.connect { [arrived] in for packet in $0.packets { arrived.put(packet) } })
         return owner
     }
 
@@ -44,7 +44,7 @@ import Testing
             owner.handle.append([batch], nil, sender: nil, tally: IntakeTally([batch])) { _ in }
             turn(owner)
         }
-        owner.handle.post(.request(packets, .named("app-log")))
+        owner.handle.post(.packets(packets, of: .named("app-log")))
         turn(owner)
         return arrived.take(packets)
     }
@@ -65,7 +65,7 @@ import Testing
     }
 
     private func acknowledge(_ packets: [SealedPacket], _ owner: QueueOwner) {
-        for packet in packets { owner.handle.post(.ended(packet.number, .stored)) }
+        for packet in packets { owner.handle.post(.end(packet.id, .stored)) }
         turn(owner)
     }
 
@@ -114,7 +114,7 @@ import Testing
         let packets = fill(owner, rows: 20, packets: 2)
         try loseFirstRow(of: packets[0])
         salvage(owner)
-        owner.handle.post(.request(1, .named("app-log")))
+        owner.handle.post(.packets(1, of: .named("app-log")))
         turn(owner)
         let again = arrived.take(1)[0]
         #expect(again.logCount == 90)
@@ -130,7 +130,7 @@ import Testing
         let packet = fill(owner, rows: 10, packets: 1)[0]
         try loseFirstRow(of: packet)
         salvage(owner)
-        owner.handle.post(.ended(packet.number, .isolate(DeathReason(code: "A", message: "m"))))
+        owner.handle.post(.end(packet.id, .isolate(DeathReason(code: "A", message: "m"))))
         turn(owner)
         #expect(owner.delivery.packets.areAllWhole)
         acknowledge([packet], owner)
@@ -164,7 +164,7 @@ import Testing
         #expect(remainder.phase == .packets && owner.delivery.packets.numbers.count == 20)
         copyRest(owner)
         #expect(owner.delivery.packets.numbers.count == 20)
-        owner.handle.post(.request(20, .named("app-log")))
+        owner.handle.post(.packets(20, of: .named("app-log")))
         turn(owner)
         #expect(arrived.count == 0)
         acknowledge(packets, owner)

@@ -293,14 +293,14 @@ import Testing
         configuration.tuning.spareBytes = 8 << 20
         let arrived = Awaited<SealedPacket>()
         let owner = try QueueOwner(configuration, QueueHandle(configuration), .started(), .silent)
-        owner.handle.post(.deliver { for packet in $0 { arrived.put(packet) } })
+        owner.handle.post(.connect { for packet in $0.packets { arrived.put(packet) } })
         owner.handle.post(.flush("app"))
-        owner.handle.post(.request(1000, .named("app-log")))
+        owner.handle.post(.packets(1000, of: .named("app-log")))
         for _ in 0..<2 {
             _ = owner.takeMessages()
             owner.turn()
             for packet in arrived.take(arrived.count) {
-                owner.handle.post(.ended(packet.number, .stored))
+                owner.handle.post(.end(packet.id, .stored))
             }
         }
         let store = try #require(owner.store)

@@ -45,9 +45,8 @@ import Testing
     @Test("A stream is sealed when its oldest log has waited long enough")
     func age() throws {
         let store = try open(PacketLimits(age: .milliseconds(30)))
-        let consumer = Consumer(store)
+        let consumer = Consumer(store, requesting: 1)
         let start = Moment.now
-        store.requestOnceKnown(1)
         _ = store.store(Batch(stream: .named("a"), logs: logs(0..<3)))
         _ = store.store(Batch(stream: .named("a"), logs: logs(3..<5)))
         #expect(try consumer.next().map(store.contents) == [Array(0..<5)])

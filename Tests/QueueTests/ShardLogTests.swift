@@ -117,12 +117,10 @@ import Testing
         configuration.whenLost = { losses.change { $0 += 1 } }
         let old = try DurableQueue(configuration, journal: .silent)
         let recalled = SharedValue<Set<PacketID>>([])
-        old.recallPackets { packets in
-            recalled.change { for ids in packets.values { $0.formUnion(ids) } }
-        }
         #expect(old.store(batch(1...5)) == .stored)
         old.flush("app")
-        let held = Consumer(old).packets(1)[0]
+        let consumer = Consumer(old) { news in recalled.change { $0.formUnion(news.recalled) } }
+        let held = consumer.packets(1)[0]
         let new = try queue()
         #expect(old.store(batch(6...9)) == .refused(.failing))
         #expect(recalled.wait { $0 == [held.id] })

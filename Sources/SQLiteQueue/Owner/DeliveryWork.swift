@@ -4,8 +4,9 @@ import System
 
 /// The owner's work for delivery: the packets that delivery asks for, holds and gives back.
 final class DeliveryWork {
+    private let handle: QueueHandle
     let packets: PacketsInDelivery
-    private var receiver: (@Sendable ([SealedPacket]) -> Void)?
+    private var receiver: (@Sendable (DeliveryNews) -> Void)?
     var outlets = OutletAnnouncer()
     private(set) var returns = PacketReturns()
     var isolations: Isolations
@@ -15,8 +16,9 @@ final class DeliveryWork {
     var losses = TransactionLosses()
     private(set) var relaneCount = 0
 
-    init(_ recalls: Recalls, _ journal: Journal) {
-        packets = PacketsInDelivery(recalls)
+    init(_ handle: QueueHandle, _ journal: Journal) {
+        self.handle = handle
+        packets = PacketsInDelivery(handle.recalls)
         isolations = Isolations(journal)
         discards = Discards(journal)
     }
@@ -26,20 +28,23 @@ final class DeliveryWork {
 
     // MARK: - Messages
 
-    func take(_ message: DeliveryMessage, _ store: OpenStore?) {
-        switch message {
-        case .deliver(let receiver): self.receiver = receiver
-        case .announce(let receiver): outlets.announce(to: receiver)
-        case .retire(let receiver): outlets.retire(to: receiver)
-        case .recall(let receiver): packets.tellRecalls(to: receiver)
-        case .request(let count, let outlet): outlets.request(count, for: outlet, in: store)
+    func take(_ request: DeliveryRequest, _ store: OpenStore?) {
+        switch request {
+        case .connect(let receiver):
+            self.receiver = receiver
+            packets.receiver = receiver
+            outlets.announce(to: receiver)
+        case .packets(let count, let outlet): outlets.request(count, for: outlet, in: store)
         case .flush(let name): flushes.append(name)
-        case .setAside(let number): store?.packets.setAside(number)
-        case .ended(let number, let end):
+        case .setAside(let id): store?.packets.setAside(handle.number(of: id))
+        case .end(let id, let end):
+            let number = handle.number(of: id)
             if end == .stored || packets.acceptReturn(number) { take(number, end, store) }
-        case .unreadable(let number):
-            if packets.acceptReturn(number) { returns.unreadable.insert(number) }
         }
+    }
+
+    func takeUnreadable(_ number: Int64) {
+        if packets.acceptReturn(number) { returns.unreadable.insert(number) }
     }
 
     private func take(_ number: Int64, _ end: PacketEnd, _ store: OpenStore?) {
@@ -96,7 +101,7 @@ final class DeliveryWork {
 
     /// Comes last, so that delivery already knows everything else.
     func handOver(_ sealed: [SealedPacket]) {
-        if !sealed.isEmpty { receiver?(sealed) }
+        if !sealed.isEmpty { receiver?(.packets(sealed)) }
     }
 
     func opened(_ store: OpenStore) {

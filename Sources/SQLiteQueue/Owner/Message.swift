@@ -4,26 +4,15 @@ import System
 /// The requests of other threads to the owner.
 enum Message: Sendable {
     case append(Append)
-    case delivery(DeliveryMessage)
+    case delivery(DeliveryRequest)
+    /// A packet of delivery whose content is damaged.
+    case unreadable(Int64)
     case letters(LetterRequest)
     case decision(DecisionRequest)
     case list(StreamQuestion)
     case shard(ShardRequest)
     case apply([String: DestinationRules], QueueBounds?)
     case stop
-}
-
-/// The requests of delivery: see `PacketSource`.
-enum DeliveryMessage: Sendable {
-    case deliver(@Sendable ([SealedPacket]) -> Void)
-    case announce(@Sendable ([Outlet]) -> Void)
-    case retire(@Sendable ([Outlet]) -> Void)
-    case recall(@Sendable ([Outlet: Set<PacketID>]) -> Void)
-    case request(Int, Outlet)
-    case flush(String)
-    case ended(Int64, PacketEnd)
-    case setAside(Int64)
-    case unreadable(Int64)
 }
 
 /// The batches of one call. The queue stores all required ones or none.

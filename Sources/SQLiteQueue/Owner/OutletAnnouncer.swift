@@ -4,18 +4,13 @@ import Queue
 struct OutletAnnouncer {
     private var known: Set<Outlet> = []
     var demand = Demand()
-    private var newReceiver: (@Sendable ([Outlet]) -> Void)?
-    private var retiredReceiver: (@Sendable ([Outlet]) -> Void)?
+    private var receiver: (@Sendable (DeliveryNews) -> Void)?
 
     /// Announces all outlets to a new receiver. Between two turns all that the store knows is
     /// committed.
-    mutating func announce(to receiver: @escaping @Sendable ([Outlet]) -> Void) {
-        newReceiver = receiver
-        if !known.isEmpty { receiver(Array(known)) }
-    }
-
-    mutating func retire(to receiver: @escaping @Sendable ([Outlet]) -> Void) {
-        retiredReceiver = receiver
+    mutating func announce(to receiver: @escaping @Sendable (DeliveryNews) -> Void) {
+        self.receiver = receiver
+        if !known.isEmpty { receiver(.announced(Array(known))) }
     }
 
     /// Called after a commit. Announces the outlets that the commit made or removed.
@@ -33,8 +28,8 @@ struct OutletAnnouncer {
                 gone.append(name)
             }
         }
-        if !gone.isEmpty { retiredReceiver?(gone) }
-        if !new.isEmpty { newReceiver?(new) }
+        if !gone.isEmpty { receiver?(.retired(gone)) }
+        if !new.isEmpty { receiver?(.announced(new)) }
     }
 
     /// Called after a store was opened: outlets that the previous store knew may be missing.

@@ -9,14 +9,10 @@ final class PacketsInDelivery {
     private var takenApart: [Int64: PacketPlace] = [:]
     /// Recalled packets that delivery was not told about yet.
     private var untold: [Outlet: Set<PacketID>] = [:]
-    private var receiver: (@Sendable ([Outlet: Set<PacketID>]) -> Void)?
+    var receiver: (@Sendable (DeliveryNews) -> Void)?
 
     init(_ recalls: Recalls) {
         self.recalls = recalls
-    }
-
-    func tellRecalls(to receiver: @escaping @Sendable ([Outlet: Set<PacketID>]) -> Void) {
-        self.receiver = receiver
     }
 
     var numbers: Set<Int64> { Set(held.keys) }
@@ -81,7 +77,7 @@ final class PacketsInDelivery {
     /// Tells delivery of recalls: an outlet that may not send would otherwise keep its packets.
     func tellRecalls() {
         guard !untold.isEmpty else { return }
-        receiver?(untold)
+        receiver?(.recalled(untold))
         untold.removeAll()
     }
 

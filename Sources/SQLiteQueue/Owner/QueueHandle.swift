@@ -101,7 +101,7 @@ final class QueueHandle: Sendable {
     }
 
     /// The number by which the owner knows a packet of this shard.
-    func number(of packet: SealedPacket) -> Int64 {
+    func number(of packet: PacketID) -> Int64 {
         precondition(packet.shard == shard, "a packet that another shard handed over")
         return packet.number
     }
@@ -150,7 +150,7 @@ final class QueueHandle: Sendable {
         if isClosed.load(ordering: .sequentiallyConsistent) { refuseRest() }
     }
 
-    func post(_ message: DeliveryMessage) { post(.delivery(message)) }
+    func post(_ request: DeliveryRequest) { post(.delivery(request)) }
 
     func append(
         _ batches: [Batch],

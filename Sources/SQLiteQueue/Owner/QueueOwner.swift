@@ -39,7 +39,7 @@ final class QueueOwner {
         self.journal = journal
         schedule = OwnerSchedule(configuration.tuning)
         keeper = try StoreKeeper(CurrentConfiguration(configuration), clock, journal)
-        delivery = DeliveryWork(handle.recalls, journal)
+        delivery = DeliveryWork(handle, journal)
         letters = LetterWork(journal)
         announcer = QueueAnnouncer(journal)
         keeper.shardLog?.whenSlow = { [unowned self] reason in refuseMeanwhile(because: reason) }
@@ -115,7 +115,8 @@ final class QueueOwner {
             case .append(let append):
                 appends.append(append)
                 takenRequests += 1
-            case .delivery(let message): delivery.take(message, store)
+            case .delivery(let request): delivery.take(request, store)
+            case .unreadable(let number): delivery.takeUnreadable(number)
             case .apply(let rules, let bounds): apply(rules, bounds)
             case .letters(let request): letters.add(request)
             case .decision(let request): decisions.add(request)

@@ -12,15 +12,12 @@ final class MemorySource: PacketSource {
         var credit: [Outlet: Int] = [:]
         /// All that was ever asked for, by outlet.
         var asked: [Outlet: Int] = [:]
-        var receiver: (@Sendable ([SealedPacket]) -> Void)?
-        var announcer: (@Sendable ([Outlet]) -> Void)?
-        var retirer: (@Sendable ([Outlet]) -> Void)?
-        var recaller: (@Sendable ([Outlet: Set<PacketID>]) -> Void)?
+        var receiver: (@Sendable (DeliveryNews) -> Void)?
         /// Packets that are wanted back, and those that were given back.
         var recalls: Set<Int64> = []
         var givenBack: [Int64] = []
         var blocks: [Int64: [StoredBlock]] = [:]
-        var outlets: [Int64: Outlet] = [:]
+        var packets: [Int64: SealedPacket] = [:]
         var acknowledged: [Int64] = []
         var isolated: [(packet: Int64, reason: DeathReason)] = []
         var discarded: [(packet: Int64, reason: DeathReason)] = []
@@ -131,91 +128,77 @@ final class MemorySource: PacketSource {
         )
         state.change { state in
             state.blocks[number] = isLost ? nil : blocks
-            state.outlets[number] = stream.outlet
+            state.packets[number] = packet
             state.unsettled.insert(number)
             state.offered.insert(packet, at: first ? 0 : state.offered.count)
         }
-        announce([stream.outlet])
+        announce(stream.outlet)
         handOver()
     }
 
-    func deliver(to receiver: @escaping @Sendable ([SealedPacket]) -> Void) {
-        state.change { $0.receiver = receiver }
-        handOver()
-    }
-
-    func announceOutlets(to receiver: @escaping @Sendable ([Outlet]) -> Void) {
-        let known = state.change { state in
-            state.announcer = receiver
-            return Array(state.known)
+    func post(_ request: DeliveryRequest) {
+        switch request {
+        case .connect(let receiver):
+            let known = state.change { state in
+                state.receiver = receiver
+                return Array(state.known)
+            }
+            if !known.isEmpty { receiver(.announced(known)) }
+            handOver()
+        case .packets(let count, let outlet):
+            state.change { state in
+                guard state.known.contains(outlet) else { return }
+                state.credit[outlet, default: 0] += count
+                state.asked[outlet, default: 0] += count
+            }
+            handOver()
+        case .end(let id, let end):
+            if let packet = state.now.packets[id.number] { take(packet, end) }
+        case .setAside: state.change { $0.setAside += 1 }
+        case .flush: break
         }
-        if !known.isEmpty { receiver(known) }
     }
 
-    func retireOutlets(to receiver: @escaping @Sendable ([Outlet]) -> Void) {
-        state.change { $0.retirer = receiver }
-    }
+    private func tell(_ news: DeliveryNews) { state.now.receiver?(news) }
 
     /// The outlet had no logs for long.
     func retire(_ outlet: Outlet) {
-        let retirer = state.change { state in
+        state.change { state in
             state.known.remove(outlet)
             state.credit[outlet] = nil
-            return state.retirer
         }
-        retirer?([outlet])
+        tell(.retired([outlet]))
     }
 
-    private func announce(_ outlets: [Outlet]) {
-        let (announcer, new) = state.change { state in
-            let new = outlets.filter { state.known.insert($0).inserted }
-            return (state.announcer, new)
-        }
-        if !new.isEmpty { announcer?(new) }
+    private func announce(_ outlet: Outlet) {
+        let isNew = state.change { $0.known.insert(outlet).inserted }
+        if isNew { tell(.announced([outlet])) }
     }
-
-    func request(_ count: Int, for outlet: Outlet) {
-        state.change { state in
-            guard state.known.contains(outlet) else { return }
-            state.credit[outlet, default: 0] += count
-            state.asked[outlet, default: 0] += count
-        }
-        handOver()
-    }
-
-    func flush(_ destination: String) {}
 
     /// Wants packets back; unless it is said delivery learns it when it asks for their content.
     func recall(_ numbers: Set<Int64>, of outlet: Outlet, isSaid: Bool = true) {
-        let recaller = state.change { state in
-            state.recalls.formUnion(numbers)
-            return state.recaller
-        }
-        if isSaid { recaller?([outlet: Set(numbers.map { .home($0) })]) }
+        state.change { $0.recalls.formUnion(numbers) }
+        if isSaid { tell(.recalled([outlet: Set(numbers.map { .home($0) })])) }
     }
 
     /// All that waits grew too old: what was handed over is wanted back, and the rest is gone.
     func expire() {
-        let (recaller, recalled) = state.change { state in
+        let recalled = state.change { state in
             let waiting = Set(state.offered.map(\.number))
             state.offered = []
             state.unsettled.subtract(waiting)
             state.recalls.formUnion(state.unsettled)
             var recalled: [Outlet: Set<PacketID>] = [:]
             for number in state.unsettled {
-                guard let outlet = state.outlets[number] else { continue }
-                recalled[outlet, default: []].insert(.home(number))
+                guard let packet = state.packets[number] else { continue }
+                recalled[packet.stream.outlet, default: []].insert(packet.id)
             }
-            return (state.recaller, recalled)
+            return recalled
         }
-        if !recalled.isEmpty { recaller?(recalled) }
+        if !recalled.isEmpty { tell(.recalled(recalled)) }
     }
 
-    func recallPackets(to receiver: @escaping @Sendable ([Outlet: Set<PacketID>]) -> Void) {
-        state.change { $0.recaller = receiver }
-    }
-
-    func end(_ packet: SealedPacket, _ end: PacketEnd) {
+    private func take(_ packet: SealedPacket, _ end: PacketEnd) {
         switch end {
         case .stored: settle(packet) { $0.acknowledged.append(packet.number) }
         case .isolate(let reason): isolate(packet, because: reason)
@@ -296,10 +279,6 @@ final class MemorySource: PacketSource {
         return logs
     }
 
-    func setAside(_ packet: SealedPacket) {
-        state.change { $0.setAside += 1 }
-    }
-
     /// The packet comes again, behind all others.
     private func postpone(_ packet: SealedPacket) {
         state.change { state in
@@ -318,10 +297,8 @@ final class MemorySource: PacketSource {
     }
 
     private func handOver() {
-        let (receiver, packets) = state.change { state in
-            guard let receiver = state.receiver else {
-                return (nil as (@Sendable ([SealedPacket]) -> Void)?, [SealedPacket]())
-            }
+        let packets = state.change { state in
+            guard state.receiver != nil else { return [SealedPacket]() }
             var packets: [SealedPacket] = []
             state.offered.removeAll { packet in
                 let outlet = packet.stream.outlet
@@ -331,8 +308,8 @@ final class MemorySource: PacketSource {
                 return true
             }
             state.handedOver += packets.count
-            return (receiver, packets)
+            return packets
         }
-        if let receiver, !packets.isEmpty { receiver(packets) }
+        if !packets.isEmpty { tell(.packets(packets)) }
     }
 }

@@ -56,11 +56,9 @@ final class SteppedQueue {
         let store = DurableQueue(handle)
         life = (owner, store)
         saboteur.owner = owner
-        store.deliver { [arrived] packets in arrived.withLock { $0 += packets } }
-        store.recallPackets { [recalled] packets in
-            recalled.withLock { recalled in
-                for ids in packets.values { recalled.formUnion(ids.map(\.number)) }
-            }
+        store.connect { [arrived, recalled] news in
+            arrived.withLock { $0 += news.packets }
+            recalled.withLock { $0.formUnion(news.recalled.map(\.number)) }
         }
     }
 
