@@ -8,7 +8,7 @@ import SQLite
 /// The absorbing shard takes the remains over in steps and notes its progress in the same
 /// transactions, so after any crash the next owner of both can go on. The last step adds the
 /// ledgers; only then may the ceded shard's log be removed.
-final class AbsorptionBook: StorePart {
+final class AbsorptionBook: StreamPart {
     enum Stage: Equatable {
         /// Dead letters behind this number.
         case letters(after: Int64)
@@ -21,9 +21,8 @@ final class AbsorptionBook: StorePart {
     static let prefix = "absorption/"
     static let cededName = "ceded_to"
 
-    let context: StoreContext
+    let streams: StreamBook
     private let letters: DeadLetterBook
-    private let destinations: DestinationBook
     private let repeats: RepeatMemory
     private let tally: TallyBook
     /// Of shards that are absorbed here, by their names.
@@ -31,15 +30,9 @@ final class AbsorptionBook: StorePart {
     /// The shard that absorbs this one; nil: none does. Nothing here changes any more.
     private(set) var cededTo: String?
 
-    init(
-        _ letters: DeadLetterBook,
-        _ destinations: DestinationBook,
-        _ repeats: RepeatMemory,
-        _ tally: TallyBook
-    ) {
-        context = letters.context
+    init(_ letters: DeadLetterBook, _ repeats: RepeatMemory, _ tally: TallyBook) {
+        streams = letters.streams
         self.letters = letters
-        self.destinations = destinations
         self.repeats = repeats
         self.tally = tally
     }

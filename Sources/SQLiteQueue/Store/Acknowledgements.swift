@@ -2,27 +2,15 @@ import Queue
 import SQLite
 
 /// Removes stored packets, including ones that a salvage split or has not copied yet.
-final class Acknowledgements: StorePart {
-    let context: StoreContext
-    private let ages: AgeBook
-    private let destinations: DestinationBook
-    private let streams: StreamBook
+final class Acknowledgements: StreamPart {
+    let streams: StreamBook
     private let packets: PacketBook
     private let waiting: WaitingRows
     /// The content of damaged databases that is not copied yet. The ledgers count it.
     private(set) var remainders: [Remainder] = []
 
-    init(
-        _ destinations: DestinationBook,
-        _ streams: StreamBook,
-        _ packets: PacketBook,
-        _ waiting: WaitingRows,
-        _ ages: AgeBook
-    ) {
-        context = ages.context
-        self.ages = ages
-        self.destinations = destinations
-        self.streams = streams
+    init(_ packets: PacketBook, _ waiting: WaitingRows) {
+        streams = packets.streams
         self.packets = packets
         self.waiting = waiting
     }

@@ -4,11 +4,8 @@ import SQLite
 import System
 
 /// The batches of the current transaction, until they become rows.
-final class BatchIntake: StorePart {
-    let context: StoreContext
-    private let weight: QueueWeight
-    private let destinations: DestinationBook
-    private let streams: StreamBook
+final class BatchIntake: StreamPart {
+    let streams: StreamBook
     private let waiting: WaitingRows
     private let letters: DeadLetterBook
     /// Logs of optional batches that found no room since the last look.
@@ -17,17 +14,8 @@ final class BatchIntake: StorePart {
     private var touched: [QueuedStream] = []
     private let press = RowPress()
 
-    init(
-        _ destinations: DestinationBook,
-        _ streams: StreamBook,
-        _ waiting: WaitingRows,
-        _ letters: DeadLetterBook,
-        _ weight: QueueWeight
-    ) {
-        context = weight.context
-        self.weight = weight
-        self.destinations = destinations
-        self.streams = streams
+    init(_ waiting: WaitingRows, _ letters: DeadLetterBook) {
+        streams = waiting.streams
         self.waiting = waiting
         self.letters = letters
     }

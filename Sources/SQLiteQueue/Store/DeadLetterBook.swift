@@ -4,20 +4,14 @@ import SQLite
 import System
 
 /// The dead letters: logs that cannot be delivered unchanged.
-final class DeadLetterBook: StorePart {
-    let context: StoreContext
-    private let ages: AgeBook
-    private let weight: QueueWeight
-    private let destinations: DestinationBook
+final class DeadLetterBook: StreamPart {
+    let streams: StreamBook
     private var sums = DeadSums()
     /// True if there may be letters that are too old.
     var hasExpired = false
 
-    init(_ destinations: DestinationBook, _ ages: AgeBook, _ weight: QueueWeight) {
-        context = ages.context
-        self.ages = ages
-        self.weight = weight
-        self.destinations = destinations
+    init(_ streams: StreamBook) {
+        self.streams = streams
     }
 
     // MARK: - Coming and going

@@ -8,12 +8,8 @@ import System
 /// truth. So no part needs to undo anything, and no other thread sees a change before its commit.
 ///
 /// Each part has the state that it changes, and uses only parts that were made before it.
-final class OpenStore: StorePart {
-    let context: StoreContext
+final class OpenStore: StreamPart {
     let files: DatabaseFiles
-    let ages: AgeBook
-    let weight: QueueWeight
-    let destinations: DestinationBook
     let streams: StreamBook
     let recent: RecentPayloads
     let waiting: WaitingRows
@@ -34,25 +30,23 @@ final class OpenStore: StorePart {
         _ configuration: QueueConfiguration,
         now: @escaping @Sendable () -> WallTime
     ) {
-        context = StoreContext(database, configuration, now: now)
+        let context = StoreContext(database, configuration, now: now)
         files = DatabaseFiles(context)
-        ages = AgeBook(context)
-        weight = QueueWeight(context)
-        destinations = DestinationBook(context)
-        streams = StreamBook(ages, weight, destinations)
+        let ages = AgeBook(context)
+        streams = StreamBook(ages, QueueWeight(context), DestinationBook(context))
         recent = RecentPayloads(bytesMax: configuration.tuning.recentBytesMax)
-        waiting = WaitingRows(streams, ages, weight, recent)
-        packets = PacketBook(streams, ages, weight, recent)
-        handOver = PacketHandOver(destinations, packets)
-        letters = DeadLetterBook(destinations, ages, weight)
-        intake = BatchIntake(destinations, streams, waiting, letters, weight)
-        acknowledgements = Acknowledgements(destinations, streams, packets, waiting, ages)
-        isolation = PacketIsolation(streams, packets, letters, weight)
-        expiry = RowExpiry(ages, streams, packets, waiting, letters)
-        overflow = Overflow(destinations, streams, waiting, ages, weight)
+        waiting = WaitingRows(streams, recent)
+        packets = PacketBook(streams, recent)
+        handOver = PacketHandOver(packets)
+        letters = DeadLetterBook(streams)
+        intake = BatchIntake(waiting, letters)
+        acknowledgements = Acknowledgements(packets, waiting)
+        isolation = PacketIsolation(packets, letters)
+        expiry = RowExpiry(packets, waiting, letters)
+        overflow = Overflow(waiting)
         repeats = RepeatMemory(ages, files)
         tally = TallyBook(context)
-        absorptions = AbsorptionBook(letters, destinations, repeats, tally)
+        absorptions = AbsorptionBook(letters, repeats, tally)
     }
 
     /// Opens the database, migrates it and reads everything that the owner must know. Delivery
@@ -202,6 +196,18 @@ extension StorePart {
     var database: QueueDatabase { context.database }
     var configuration: QueueConfiguration { context.configuration }
     func now() -> WallTime { context.now() }
+}
+
+/// A part that uses the streams, and with them the ages, the weight and the destinations.
+protocol StreamPart: StorePart {
+    var streams: StreamBook { get }
+}
+
+extension StreamPart {
+    var context: StoreContext { streams.context }
+    var ages: AgeBook { streams.ages }
+    var weight: QueueWeight { streams.weight }
+    var destinations: DestinationBook { streams.destinations }
 }
 
 /// The queue starts before its watcher is known, and stores come and go while it stays.

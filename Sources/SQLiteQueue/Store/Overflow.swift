@@ -3,29 +3,15 @@ import SQLite
 import System
 
 /// Drops the oldest waiting logs to make room for new ones.
-final class Overflow: StorePart {
-    let context: StoreContext
-    private let ages: AgeBook
-    private let weight: QueueWeight
-    private let destinations: DestinationBook
-    private let streams: StreamBook
+final class Overflow: StreamPart {
+    let streams: StreamBook
     private let waiting: WaitingRows
     private var dropped: [Overflowed: Int] = [:]
     /// True if a bound is exceeded and more could be dropped.
     private(set) var needsRoom = false
 
-    init(
-        _ destinations: DestinationBook,
-        _ streams: StreamBook,
-        _ waiting: WaitingRows,
-        _ ages: AgeBook,
-        _ weight: QueueWeight
-    ) {
-        context = ages.context
-        self.ages = ages
-        self.weight = weight
-        self.destinations = destinations
-        self.streams = streams
+    init(_ waiting: WaitingRows) {
+        streams = waiting.streams
         self.waiting = waiting
     }
 

@@ -3,23 +3,12 @@ import SQLite
 import System
 
 /// The packets that are sealed and not acknowledged.
-final class PacketBook: StorePart {
-    let context: StoreContext
-    private let ages: AgeBook
-    private let weight: QueueWeight
-    private let streams: StreamBook
+final class PacketBook: StreamPart {
+    let streams: StreamBook
     private let recent: RecentPayloads
     private var packets: [Int64: QueuedPacket] = [:]
 
-    init(
-        _ streams: StreamBook,
-        _ ages: AgeBook,
-        _ weight: QueueWeight,
-        _ recent: RecentPayloads
-    ) {
-        context = ages.context
-        self.ages = ages
-        self.weight = weight
+    init(_ streams: StreamBook, _ recent: RecentPayloads) {
         self.streams = streams
         self.recent = recent
     }
@@ -206,7 +195,7 @@ final class PacketBook: StorePart {
         weight.weigh(packet.stream.destination, bytes: -packet.bytes, rows: -packet.rowCount)
     }
 
-    /// See `PacketSource.discard`. Returns the number of logs.
+    /// See `PacketEnd.discard`. Returns the number of logs.
     func discard(_ number: Int64) throws(SQLiteError) -> Int {
         guard let packet = packets[number] else { return 0 }
         let stream = packet.stream
@@ -285,7 +274,7 @@ final class PacketBook: StorePart {
         outlet.sealedBefore.append(number)
     }
 
-    /// See `PacketSource.setAside`. Also used for a packet that waits for something else.
+    /// See `DeliveryRequest.setAside`. Also used for a packet that waits for something else.
     func setAside(_ number: Int64) {
         guard let packet = self[number], let lane = packet.record.lane else { return }
         packet.stream.outlet.lanes.makePlace(lane)

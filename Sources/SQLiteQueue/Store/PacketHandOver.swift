@@ -3,14 +3,12 @@ import SQLite
 import System
 
 /// Chooses the next packets for delivery and seals them.
-final class PacketHandOver: StorePart {
-    let context: StoreContext
-    private let destinations: DestinationBook
+final class PacketHandOver: StreamPart {
+    let streams: StreamBook
     private let packets: PacketBook
 
-    init(_ destinations: DestinationBook, _ packets: PacketBook) {
-        context = packets.context
-        self.destinations = destinations
+    init(_ packets: PacketBook) {
+        streams = packets.streams
         self.packets = packets
     }
 

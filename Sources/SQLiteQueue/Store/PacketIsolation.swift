@@ -12,27 +12,18 @@ enum IsolationOutcome {
 }
 
 /// Splits refused packets to find the logs that SLS refuses.
-final class PacketIsolation: StorePart {
-    let context: StoreContext
-    private let weight: QueueWeight
-    private let streams: StreamBook
+final class PacketIsolation: StreamPart {
+    let streams: StreamBook
     private let packets: PacketBook
     private let letters: DeadLetterBook
 
-    init(
-        _ streams: StreamBook,
-        _ packets: PacketBook,
-        _ letters: DeadLetterBook,
-        _ weight: QueueWeight
-    ) {
-        context = weight.context
-        self.weight = weight
-        self.streams = streams
+    init(_ packets: PacketBook, _ letters: DeadLetterBook) {
+        streams = packets.streams
         self.packets = packets
         self.letters = letters
     }
 
-    /// See `PacketSource.isolate`. A packet that is not here is done. Adds at most `room` bytes.
+    /// See `PacketEnd.isolate`. A packet that is not here is done. Adds at most `room` bytes.
     func isolate(
         _ number: Int64,
         because reason: DeathReason,

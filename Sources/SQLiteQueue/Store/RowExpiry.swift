@@ -3,26 +3,16 @@ import SQLite
 import System
 
 /// Finds rows and letters that are too old, and drops the rows of streams and packets.
-final class RowExpiry: StorePart {
-    let context: StoreContext
-    private let ages: AgeBook
-    private let streams: StreamBook
+final class RowExpiry: StreamPart {
+    let streams: StreamBook
     private let packets: PacketBook
     private let waiting: WaitingRows
     private let letters: DeadLetterBook
     private var expiring: [QueuedStream] = []
     private var packetNumbers: [Int64] = []
 
-    init(
-        _ ages: AgeBook,
-        _ streams: StreamBook,
-        _ packets: PacketBook,
-        _ waiting: WaitingRows,
-        _ letters: DeadLetterBook
-    ) {
-        context = ages.context
-        self.ages = ages
-        self.streams = streams
+    init(_ packets: PacketBook, _ waiting: WaitingRows, _ letters: DeadLetterBook) {
+        streams = packets.streams
         self.packets = packets
         self.waiting = waiting
         self.letters = letters

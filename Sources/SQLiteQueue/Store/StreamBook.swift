@@ -10,9 +10,9 @@ import System
 /// newest takes the batches.
 final class StreamBook: StorePart {
     let context: StoreContext
-    private let ages: AgeBook
-    private let weight: QueueWeight
-    private let destinations: DestinationBook
+    let ages: AgeBook
+    let weight: QueueWeight
+    let destinations: DestinationBook
     /// The newest stream of each key, which refers to the earlier ones, counted by
     /// `earlierStreams`.
     private var streams: [StreamKey: QueuedStream] = [:]

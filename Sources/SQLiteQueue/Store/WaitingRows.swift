@@ -3,17 +3,11 @@ import SQLite
 import System
 
 /// The rows that wait in streams: rows of batches come, and some leave before they are sealed.
-final class WaitingRows: StorePart {
-    let context: StoreContext
-    private let ages: AgeBook
-    private let weight: QueueWeight
-    private let streams: StreamBook
+final class WaitingRows: StreamPart {
+    let streams: StreamBook
     private let recent: RecentPayloads
 
-    init(_ streams: StreamBook, _ ages: AgeBook, _ weight: QueueWeight, _ recent: RecentPayloads) {
-        context = ages.context
-        self.ages = ages
-        self.weight = weight
+    init(_ streams: StreamBook, _ recent: RecentPayloads) {
         self.streams = streams
         self.recent = recent
     }
