@@ -20,7 +20,6 @@ final class FleetKeeper: Sendable {
 
     let opener: ShardOpener
     let fleet: ShardFleet
-    let journal: Journal
     let wake: WakeUp
     let mailbox: Mailbox<News>
     private let adoptions: SerialWorker
@@ -33,13 +32,11 @@ final class FleetKeeper: Sendable {
         _ opener: ShardOpener,
         _ fleet: ShardFleet,
         _ own: NodeRegister,
-        _ lock: DirectoryLock,
-        _ journal: Journal
+        holding lock: DirectoryLock
     ) throws(SystemError) {
         self.opener = opener
         self.fleet = fleet
         self.lock = lock
-        self.journal = journal
         let wake = try WakeUp()
         self.wake = wake
         mailbox = Mailbox { wake.signal() }
@@ -50,6 +47,8 @@ final class FleetKeeper: Sendable {
         let worker = try Worker("fleet") { [self] in FleetLoop(self, own).run() }
         self.worker.withLock { $0 = worker }
     }
+
+    var journal: Journal { opener.journal }
 
     /// Called from any thread.
     func post(_ news: News) { mailbox.post(news) }

@@ -100,7 +100,7 @@ package final class FleetOpening: Sendable {
             trustedUntil: began + settings.timing.trustedFor
         )
         do throws(SystemError) {
-            let keeper = try FleetKeeper(opener, fleet, own, lock, journal)
+            let keeper = try FleetKeeper(opener, fleet, own, holding: lock)
             fleet.keep(by: keeper)
             losses.tell(keeper.whenLost(.home, home.name))
         } catch {

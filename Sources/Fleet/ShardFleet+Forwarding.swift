@@ -63,7 +63,7 @@ extension ShardFleet: PacketSource {
     }
 }
 
-extension ShardFleet: StreamLister {
+extension ShardFleet {
     package func list(
         _ wish: StreamWish,
         _ answer: @escaping @Sendable (StreamListing?) -> Void
@@ -100,7 +100,7 @@ extension StreamListing {
     }
 }
 
-extension ShardFleet: LogPeeker {
+extension ShardFleet {
     package func oldestLogs(
         of destination: String,
         logstore: String?,
@@ -191,35 +191,6 @@ extension DeadLetterChange {
         unreadable += other.unreadable
         effects.merge(other.effects) { $0 + $1 }
         if end == .complete { end = other.end }
-    }
-}
-
-extension ShardFleet: Decisions {
-    package func decide(
-        _ decision: Decision,
-        whenDurable: @escaping @Sendable (DecisionRefusal?) -> Void
-    ) {
-        control.decide(decision, whenDurable)
-    }
-
-    package func recall(
-        _ answer: @escaping @Sendable (Result<[String: [UInt8]], QueueError>) -> Void
-    ) {
-        answer(.success(control.settings))
-    }
-
-    package func followDecisions(_ receiver: @escaping @Sendable () -> Void) {
-        control.follow(receiver)
-    }
-
-    package var areDecisionsShared: Bool { true }
-
-    package func audit(
-        before id: Int64?,
-        limit: Int,
-        _ answer: @escaping @Sendable (Result<[AuditRecord], QueueError>) -> Void
-    ) {
-        answer(.success(control.entries(before: id, limit: limit)))
     }
 }
 

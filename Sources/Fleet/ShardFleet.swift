@@ -244,6 +244,8 @@ extension ShardFleet: GatewayQueue {
         for shard in openShards { shard.queue.tellEnds(to: watcher) }
     }
 
+    package var decisions: any Decisions { control }
+
     package var others: (any OtherGateways)? { messages }
 
     package func close() {

@@ -1,8 +1,8 @@
 /// The gateway's queue for the code that starts, changes, shows and stops it. Ingest uses
 /// `BatchQueue` and delivery `PacketSource`.
-package protocol GatewayQueue: BatchQueue, PacketSource, DeadLetters, Decisions, StreamLister,
-    LogPeeker
-{
+package protocol GatewayQueue: BatchQueue, PacketSource, DeadLetters {
+    var decisions: any Decisions { get }
+
     /// The state at the last commit. Touches no disk.
     var status: QueueStatus { get }
 
@@ -12,6 +12,18 @@ package protocol GatewayQueue: BatchQueue, PacketSource, DeadLetters, Decisions,
 
     /// Tells the watcher of logs that end without delivery, from the next transaction on.
     func tellEnds(to watcher: any QueueWatcher)
+
+    /// Lists the waiting streams at the last commit, on the queue's thread; nil if the queue cannot
+    /// be read now or too many callers wait. The callback must be quick and must not wait.
+    func list(_ wish: StreamWish, _ answer: @escaping @Sendable (StreamListing?) -> Void)
+
+    /// The oldest logs of a destination or one of its logstores, oldest first in each stream, at
+    /// most `limit` and `bytesTogether`. Takes none out. May read from the disk.
+    func oldestLogs(
+        of destination: String,
+        logstore: String?,
+        limit: Int
+    ) throws(QueueError) -> [QueuedLog]
 
     /// The other gateways of the cluster; nil: the gateway takes part in none.
     var others: (any OtherGateways)? { get }

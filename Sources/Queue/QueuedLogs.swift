@@ -59,17 +59,6 @@ extension [QueuedLog] {
     }
 }
 
-/// Shows logs of the queue without taking them out.
-package protocol LogPeeker: Sendable {
-    /// The oldest logs of a destination or one of its logstores, oldest first in each stream, at
-    /// most `limit` and `bytesTogether`. May read from the disk.
-    func oldestLogs(
-        of destination: String,
-        logstore: String?,
-        limit: Int
-    ) throws(QueueError) -> [QueuedLog]
-}
-
 /// The waiting streams: the first ones of each destination, and the number of further ones.
 package struct StreamListing: Sendable {
     package struct Entry: Sendable {
@@ -132,11 +121,4 @@ package struct StreamWish: Sendable, Equatable {
     package static let countMax = 1000
 
     package init() {}
-}
-
-/// Lists the queue's streams.
-package protocol StreamLister: Sendable {
-    /// Answers with the state at the last commit, on the queue's thread; nil if the queue cannot be
-    /// read now or too many callers wait. The callback must be quick and must not wait.
-    func list(_ wish: StreamWish, _ answer: @escaping @Sendable (StreamListing?) -> Void)
 }

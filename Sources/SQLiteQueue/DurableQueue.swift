@@ -39,7 +39,7 @@ package final class DurableQueue: Sendable {
                 // The owner opens the store on its own thread: the connection never changes
                 // threads.
                 do throws(QueueError) {
-                    let owner = try QueueOwner(configuration, handle, clock, journal)
+                    let owner = try QueueOwner(configuration, handle, clock: clock, journal)
                     started.ended(nil)
                     owner.run()
                 } catch {
@@ -146,6 +146,8 @@ extension DurableQueue: GatewayQueue {
         handle.post(.apply(rules, bounds))
         handle.setAddresses(rules)
     }
+
+    package var decisions: any Decisions { self }
 
     package func tellEnds(to watcher: any QueueWatcher) { handle.watcher.set(watcher) }
 
@@ -314,18 +316,16 @@ extension DurableQueue: Decisions {
     }
 }
 
-// MARK: - Streams
+// MARK: - Waiting logs
 
-extension DurableQueue: StreamLister {
+extension DurableQueue {
     package func list(
         _ wish: StreamWish,
         _ answer: @escaping @Sendable (StreamListing?) -> Void
     ) {
         handle.post(.list(StreamQuestion(wish: wish, answer: answer)))
     }
-}
 
-extension DurableQueue: LogPeeker {
     package func oldestLogs(
         of destination: String,
         logstore: String?,

@@ -233,7 +233,7 @@ import Testing
         defer { gateway.stop(within: .zero) }
         #expect(try ask(gateway, "DELETE").status == 200)
         #expect(try ask(gateway, "DELETE", "/admin/credentials/nobody").status == 404)
-        #expect(try gateway.store.recall().isEmpty)
+        #expect(try gateway.store.decisions.recall().isEmpty)
     }
 
     @Test("The second of two rotations with the same If-Match version is refused, also with force")
@@ -374,11 +374,11 @@ import Testing
                 defer { gateway.stop(within: .zero) }
                 let entry = AuditEntry(actor: "a", address: "", action: "b", subject: "c")
                 let decision = Decision([setting: sealed(ago: ago)], entry)
-                #expect(gateway.store.store(decision) == nil)
+                #expect(gateway.store.decisions.store(decision) == nil)
             }
             let gateway = try gateway(encryptionKey: Self.key)
             defer { gateway.stop(within: .zero) }
-            #expect(try gateway.store.recall().keys.contains(setting) == isLeft)
+            #expect(try gateway.store.decisions.recall().keys.contains(setting) == isLeft)
         }
     }
 

@@ -188,7 +188,7 @@ import Testing
             others,
             AuditEntry(actor: "a", address: "b", action: "fill", subject: "all")
         )
-        #expect(trial.gateway.store.store(filler) == nil)
+        #expect(trial.gateway.store.decisions.store(filler) == nil)
         let refused = try ask(trial, "POST", Self.path + "/pause")
         #expect(refused.status == 409)
         #expect(refused.text.contains("limit of 1000 decisions is reached"), "\(refused.text)")
@@ -359,7 +359,7 @@ import Testing
                 ["destination/default": Array(#"{"max_logstores":"\#(value)"}"#.utf8)],
                 AuditEntry(actor: "a", address: "b", action: "patch", subject: "default")
             )
-            #expect(gateway.store.store(earlier) == nil)
+            #expect(gateway.store.decisions.store(earlier) == nil)
         }
         let gateway = try SandboxedGateway.gateway(sandbox, directory)
         defer { gateway.stop(within: .zero) }

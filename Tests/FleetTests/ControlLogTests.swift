@@ -51,7 +51,7 @@ import Testing
     func shared() throws {
         let (one, two) = (try control("a"), try control("b"))
         let told = SharedValue<[String: [UInt8]]>([:])
-        two.follow {
+        two.followDecisions {
             let now = two.settings; told.change { $0 = now }
         }
         #expect(decide(decision(["held/app": [1], "destination/web": [0, 255]]), one) == nil)
@@ -125,7 +125,7 @@ import Testing
         let view = cluster.view()
         let (one, two) = (try control("a", on: view), try control("b"))
         let told = SharedValue<[String: [UInt8]]>([:])
-        one.follow {
+        one.followDecisions {
             let now = one.settings; told.change { $0 = now }
         }
         let memory = try #require(cluster.memory(of: "control"))

@@ -111,7 +111,7 @@ import Testing
         configuration.tuning.housekeeping = .seconds(3600)
         configuration.ageMax = .seconds(60)
         let handle = try QueueHandle(configuration)
-        let owner = try QueueOwner(configuration, handle, clock.queueClock, .silent)
+        let owner = try QueueOwner(configuration, handle, clock: clock.queueClock, .silent)
         let store = try #require(owner.store)
         let keys = (0..<500).map { StreamKey.named("\($0)") }
         for round in 0..<30 {

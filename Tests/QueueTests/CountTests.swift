@@ -186,7 +186,7 @@ import Testing
         configuration.ageMax = .seconds(60)
         let handle = try QueueHandle(configuration)
         let clock = QueueClock { time.withLock { $0 } }
-        let owner = try QueueOwner(configuration, handle, clock, .silent)
+        let owner = try QueueOwner(configuration, handle, clock: clock, .silent)
         let store = try #require(owner.store)
         let alive = logs(0..<10)
         #expect(try store.intake.stage([Batch(stream: .named("a"), logs: alive)]) == nil)
@@ -207,7 +207,7 @@ import Testing
         var configuration = QueueConfiguration.small(directory.path)
         configuration.tuning.housekeeping = .zero
         let handle = try QueueHandle(configuration)
-        let owner = try QueueOwner(configuration, handle, .started(), journal)
+        let owner = try QueueOwner(configuration, handle, journal)
         let store = try #require(owner.store)
         #expect(try store.intake.stage([Batch(stream: .named("a"), logs: logs(0..<10))]) == nil)
         try store.intake.writeStaged()

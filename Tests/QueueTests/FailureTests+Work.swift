@@ -192,7 +192,7 @@ extension FailureTests {
             store.close()
         }
         let handle = try QueueHandle(configuration)
-        let owner = try QueueOwner(configuration, handle, clock.queueClock, journal)
+        let owner = try QueueOwner(configuration, handle, clock: clock.queueClock, journal)
         clock.advance(.seconds(61))
         DiskFault.set(.writeError)
         owner.doHousekeeping(isQuiet: true)

@@ -132,12 +132,7 @@ import Testing
         var configuration = QueueConfiguration.small(directory.path)
         configuration.durability = .normal
         configuration.destinations["app"]?.overflow = .dropOldest
-        let owner = try QueueOwner(
-            configuration,
-            QueueHandle(configuration),
-            .started(),
-            .silent
-        )
+        let owner = try QueueOwner(configuration, QueueHandle(configuration), .silent)
         let store = try #require(owner.store)
         let keys = (0..<500).map { StreamKey.named("\($0)") }
         for round in 0..<30 {

@@ -24,7 +24,7 @@ import Testing
         var configuration = QueueConfiguration.small(directory.path)
         configuration.destinations = rules("typo")
         let journal = Journal(level: .info, format: .json) { [lines] in lines.put($0) }
-        return try QueueOwner(configuration, QueueHandle(configuration), .started(), journal)
+        return try QueueOwner(configuration, QueueHandle(configuration), journal)
     }
 
     /// A packet that delivery holds.
@@ -103,7 +103,7 @@ import Testing
         var configuration = QueueConfiguration.small(directory.path)
         configuration.tuning.retryMin = .seconds(60)
         configuration.tuning.retryMax = .seconds(60)
-        let owner = try QueueOwner(configuration, QueueHandle(configuration), .started(), .silent)
+        let owner = try QueueOwner(configuration, QueueHandle(configuration), .silent)
         owner.schedule.makeHousekeepingDue()
         owner.failed(.unsuitable("a test"))
         owner.doHousekeeping(isQuiet: true)

@@ -17,7 +17,7 @@ import Testing
         let limits = PacketLimits(rawBytes: 1 << 20, logs: 100, age: .seconds(3600))
         var configuration = QueueConfiguration.small(directory.path, packets: limits)
         configuration.tuning.checkpointBytes = 256 << 10
-        let owner = try QueueOwner(configuration, QueueHandle(configuration), .started(), .silent)
+        let owner = try QueueOwner(configuration, QueueHandle(configuration), .silent)
         owner.handle.post(.connect { [arrived] in for packet in $0.packets { arrived.put(packet) } })
         return owner
     }

@@ -262,7 +262,7 @@ import Testing
         let lines = Awaited<[UInt8]>()
         let journal = Journal(level: .warning, format: .json) { lines.put($0) }
         let configuration = configuration(directory.path)
-        let owner = try QueueOwner(configuration, QueueHandle(configuration), .started(), journal)
+        let owner = try QueueOwner(configuration, QueueHandle(configuration), journal)
         let before = try #require(owner.store).acknowledgements.remainders
         #expect(before.count == 1 && before[0].logs > 0)
         owner.schedule.makeHousekeepingDue()
@@ -292,7 +292,7 @@ import Testing
         var configuration = configuration(directory.path, room: 1_500_000)
         configuration.tuning.spareBytes = 8 << 20
         let arrived = Awaited<SealedPacket>()
-        let owner = try QueueOwner(configuration, QueueHandle(configuration), .started(), .silent)
+        let owner = try QueueOwner(configuration, QueueHandle(configuration), .silent)
         owner.handle.post(.connect { for packet in $0.packets { arrived.put(packet) } })
         owner.handle.post(.flush("app"))
         owner.handle.post(.packets(1000, of: .named("app-log")))
@@ -322,7 +322,7 @@ import Testing
         try damage()
         try DurableQueue(configuration(directory.path, room: 600_000), journal: .silent).close()
         let configuration = configuration(directory.path)
-        let owner = try QueueOwner(configuration, QueueHandle(configuration), .started(), .silent)
+        let owner = try QueueOwner(configuration, QueueHandle(configuration), .silent)
         let before = try #require(owner.store).acknowledgements.remainders
         try #require(before.count > 1)
         let copy = "\(directory.path)/\(before[0].file)"

@@ -10,7 +10,7 @@ extension AdminCall {
         let after = try head.number("after", 1...Int.max)
         let before = try head.number("before", 1...Int.max) ?? after
         let limit = try head.number("limit", 1...1000) ?? 100
-        shared.store.audit(before: before.map { Int64($0) }, limit: limit) { result in
+        shared.store.decisions.audit(before: before.map { Int64($0) }, limit: limit) { result in
             respond { () throws(HTTPProblem) in
                 let records = try reading { () throws(QueueError) in try result.get() }
                 var response = Response.json { json in

@@ -40,7 +40,7 @@ package final class AdminHandler: RequestHandler {
             self.reporter = reporter
             self.history = history
             audit = AuditTrail(
-                decisions: store,
+                decisions: store.decisions,
                 journal: journal,
                 counters: reporter.operators
             )

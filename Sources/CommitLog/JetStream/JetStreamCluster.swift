@@ -107,7 +107,7 @@ package final class JetStreamCluster: ClusterEngine {
         for node: String,
         _ journal: Journal
     ) throws(CommitLogError) -> any ClusterMessenger {
-        try JetStreamMessenger(api.client, settings.cluster, node, journal)
+        try JetStreamMessenger(api.client, cluster: settings.cluster, node: node, journal)
     }
 
     package func changeServer() { api.client.changeServer() }

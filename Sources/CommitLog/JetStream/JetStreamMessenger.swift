@@ -20,8 +20,8 @@ final class JetStreamMessenger: ClusterMessenger {
 
     init(
         _ client: NATSClient,
-        _ cluster: String,
-        _ node: String,
+        cluster: String,
+        node: String,
         _ journal: Journal
     ) throws(CommitLogError) {
         self.client = client

@@ -6,7 +6,7 @@ import System
 /// The decisions of operators, which all gateways of a cluster share: pauses, settings, pushed
 /// credentials, and the audit log. Each decision is one entry of a log that all gateways append to;
 /// the fence puts them into one order, in which all apply them.
-final class ControlLog: Sendable {
+final class ControlLog: Decisions {
     /// How often the log is read: another gateway's decision is unknown for so long.
     static let lookEvery = Duration.seconds(1)
     private static let waitingMax = 64
@@ -78,14 +78,30 @@ final class ControlLog: Sendable {
 
     // MARK: - For any thread
 
+    var areDecisionsShared: Bool { true }
+
     var settings: [String: [UInt8]] { shared.withLock(\.state.settings) }
+
+    func recall(
+        _ answer: @escaping @Sendable (Result<[String: [UInt8]], QueueError>) -> Void
+    ) {
+        answer(.success(settings))
+    }
 
     func entries(before id: Int64?, limit: Int) -> [AuditRecord] {
         shared.withLock { $0.state.entries(before: id, limit: limit) }
     }
 
+    func audit(
+        before id: Int64?,
+        limit: Int,
+        _ answer: @escaping @Sendable (Result<[AuditRecord], QueueError>) -> Void
+    ) {
+        answer(.success(entries(before: id, limit: limit)))
+    }
+
     /// The receiver is called on this log's thread.
-    func follow(_ receiver: @escaping @Sendable () -> Void) {
+    func followDecisions(_ receiver: @escaping @Sendable () -> Void) {
         shared.withLock { shared in
             shared.receiver = receiver
             shared.isUntold = true
@@ -93,7 +109,10 @@ final class ControlLog: Sendable {
         wake.signal()
     }
 
-    func decide(_ decision: Decision, _ answer: @escaping @Sendable (DecisionRefusal?) -> Void) {
+    func decide(
+        _ decision: Decision,
+        whenDurable answer: @escaping @Sendable (DecisionRefusal?) -> Void
+    ) {
         guard decision.isReasonable else { return answer(.tooLarge) }
         guard !isStopping.load(ordering: .acquiring) else { return answer(.queue(.stopping)) }
         guard waiting.add(1, ordering: .relaxed).oldValue < Self.waitingMax else {

@@ -8,7 +8,7 @@ import System
 final class ShardOpener: Sendable {
     let settings: FleetSettings
     let cluster: any ClusterEngine
-    private let journal: Journal
+    let journal: Journal
     private let lastNumber = Atomic<Int>(0)
     private let isEnding = Atomic<Bool>(false)
     private let ending: WakeUp

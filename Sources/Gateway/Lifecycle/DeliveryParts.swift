@@ -138,13 +138,13 @@ struct DeliveryParts {
         let useless = keeper.takeStored(
             from: stored,
             box,
-            keepsExpired: store.areDecisionsShared,
+            keepsExpired: store.decisions.areDecisionsShared,
             journal
         )
         if !useless.isEmpty {
             let names = useless.compactMap(StoredCredential.name(ofSetting:)).sorted()
             // If it cannot be stored now, the next start tries again.
-            _ = store.store(Decision(resets: useless, .expired(names)))
+            _ = store.decisions.store(Decision(resets: useless, .expired(names)))
         }
         return (keeper, box)
     }

@@ -45,7 +45,7 @@ package final class Gateway: Sendable {
     ) throws(StartProblem) {
         var configuration = described
         let stored = try Self.start { () throws(QueueError) in
-            try store.recall(within: .seconds(10))
+            try store.decisions.recall(within: .seconds(10))
         }
         let decisions = configuration.takeDecided(from: stored, reading, journal)
         if !decisions.settings.isEmpty { store.apply(configuration.queueRules) }
@@ -106,7 +106,7 @@ package final class Gateway: Sendable {
             try webhook.use(configuration.withLock(\.webhook))
             try devices.door.keySources.start(journal)
         }
-        store.followDecisions { [changes = workers.changes] in
+        store.decisions.followDecisions { [changes = workers.changes] in
             shared.changed()
             // If too many jobs wait, it is done after one of them.
             _ = changes.post { shared.applyIfDue() }

@@ -101,7 +101,9 @@ package struct CredentialRotation: Sendable {
             throw .changedMeanwhile
         }
         try refuseExpired(pushed)
-        guard parts.box != nil || !parts.store.areDecisionsShared else { throw .notShared }
+        guard parts.box != nil || !parts.store.decisions.areDecisionsShared else {
+            throw .notShared
+        }
         do throws(PushRefusal) {
             try keeper.push(name, pushed)
         } catch {
@@ -124,7 +126,7 @@ package struct CredentialRotation: Sendable {
         let before = keeper.status.first { $0.name == name }
         let settings = [false, true].map { StoredCredential.setting(of: name, isNext: $0) }
         if before == nil {
-            let stored = (try? parts.store.recall()) ?? [:]
+            let stored = (try? parts.store.decisions.recall()) ?? [:]
             guard
                 settings.contains(where: { stored[$0] != nil }) || !keeper.pushed(name).isEmpty
             else {
@@ -136,7 +138,7 @@ package struct CredentialRotation: Sendable {
         entry.before = before?.fingerprint ?? ""
         entry.after = before.map { "as configured: \($0.source)" } ?? ""
         // The stored one first: a restart would bring it back.
-        if let refusal = parts.store.store(Decision(resets: Set(settings), entry)) {
+        if let refusal = parts.store.decisions.store(Decision(resets: Set(settings), entry)) {
             throw HTTPProblem(notStored: refusal)
         }
         keeper.forget(name)
@@ -175,7 +177,7 @@ package struct CredentialRotation: Sendable {
             settings[setting] = parts.box?.seal(each, name: name)
             resets.remove(setting)
         }
-        if let refusal = parts.store.store(Decision(settings, resets: resets, entry)) {
+        if let refusal = parts.store.decisions.store(Decision(settings, resets: resets, entry)) {
             audit.missing(entry, refusal.reason)
             return (
                 false, "\(refusal.reason); a restart brings back the credential stored before"

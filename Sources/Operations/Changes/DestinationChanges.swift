@@ -166,7 +166,9 @@ package struct DestinationChanges: Sendable {
     }
 
     private func keep(_ decision: Decision) throws(HTTPProblem) {
-        if let refusal = parts.store.store(decision) { throw HTTPProblem(notStored: refusal) }
+        if let refusal = parts.store.decisions.store(decision) {
+            throw HTTPProblem(notStored: refusal)
+        }
     }
 
     // MARK: - Sending

@@ -40,7 +40,7 @@ package final class SharedDecisions: Sendable {
         // Before the decisions are read: what is pushed here meanwhile is not among them.
         let held = parts.keeper.storedNames
         do throws(QueueError) {
-            let stored = try parts.store.recall(within: Self.patience)
+            let stored = try parts.store.decisions.recall(within: Self.patience)
             let isApplied = applySettings(stored)
             applyCredentials(Self.credentials(in: stored), besides: held)
             if !isApplied { changed() }

@@ -37,8 +37,8 @@ final class DatabaseSalvager {
 
     init(
         _ current: CurrentConfiguration,
-        _ directory: DataDirectory,
-        _ room: DiskRoom,
+        in directory: DataDirectory,
+        room: DiskRoom,
         _ journal: Journal
     ) {
         self.current = current

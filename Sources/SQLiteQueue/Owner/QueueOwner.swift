@@ -31,7 +31,7 @@ final class QueueOwner {
     init(
         _ configuration: QueueConfiguration,
         _ handle: QueueHandle,
-        _ clock: QueueClock,
+        clock: QueueClock = .started(),
         _ journal: Journal
     ) throws(QueueError) {
         self.handle = handle

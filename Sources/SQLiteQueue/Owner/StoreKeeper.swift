@@ -38,7 +38,7 @@ final class StoreKeeper {
         let directory = current.value.dataDirectory
         self.directory = directory
         room = DiskRoom(directory, diskBytes: current.tuning.diskBytes)
-        salvager = DatabaseSalvager(current, directory, room, journal)
+        salvager = DatabaseSalvager(current, in: directory, room: room, journal)
         shardLog = current.value.commitLog.map {
             ShardLog($0, current.value)
         }

@@ -52,7 +52,7 @@ struct WALHeader {
             guard let first = read(count, Self.count) else { return nil }
             for isBigEndian in [false, true] {
                 if let head = before(first, pageBytes, isBigEndian) { return head }
-                if let salt = salt(read, count, isBigEndian) {
+                if let salt = salt(frameBytes: count, isBigEndian: isBigEndian, read) {
                     return WALHeader(pageBytes: pageBytes, isBigEndian: isBigEndian, salt: salt)
                 }
             }
@@ -86,9 +86,9 @@ struct WALHeader {
     /// If the first frame is lost too, the next ones have the salts. Frames far behind it may
     /// belong to the round before.
     private static func salt(
-        _ read: (_ count: Int, _ offset: Int) -> [UInt8]?,
-        _ count: Int,
-        _ isBigEndian: Bool
+        frameBytes count: Int,
+        isBigEndian: Bool,
+        _ read: (_ count: Int, _ offset: Int) -> [UInt8]?
     ) -> [UInt8]? {
         var before = read(count, Self.count + count)
         for number in 2...17 {

@@ -112,7 +112,8 @@ import Testing
         let reset = try gateway.ask("DELETE", Self.path)
         #expect(reset.status == 200 && reset.text.contains(#""decided":{}"#), "\(reset.text)")
         #expect(try gateway.ask("DELETE", Self.path).status == 200)
-        #expect(try gateway.store.recall()[StoredDecisions.setting(ofDestination: "web")] == nil)
+        let setting = StoredDecisions.setting(ofDestination: "web")
+        #expect(try gateway.store.decisions.recall()[setting] == nil)
         describe(true, in: gateway)
         #expect(gateway.configuration.withLock { $0.destinations[1].labels.topic } == "")
     }
@@ -142,7 +143,7 @@ import Testing
         }
         #expect(try gateway.ask("DELETE", Self.path).text.contains(#"{"name":"web"}"#))
         #expect(try gateway.ask("POST", Self.path + "/resume").status == 200)
-        #expect(try gateway.store.recall().isEmpty)
+        #expect(try gateway.store.decisions.recall().isEmpty)
         #expect(gateway.decided.withLock { $0.held.isEmpty && $0.leftOut.isEmpty })
         #expect(try gateway.ask("DELETE", Self.path).status == 409)
     }

@@ -52,7 +52,7 @@ final class SteppedQueue {
             saboteur.look()
             return clock.now
         }
-        let owner = try QueueOwner(configuration, handle, queueClock, .silent)
+        let owner = try QueueOwner(configuration, handle, clock: queueClock, .silent)
         let store = DurableQueue(handle)
         life = (owner, store)
         saboteur.owner = owner
