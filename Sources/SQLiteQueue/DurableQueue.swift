@@ -30,20 +30,21 @@ package final class DurableQueue: Sendable {
         journal: Journal,
         clock: QueueClock
     ) throws(QueueError) {
-        let opening: Opening
+        /// The result of the owner's start, for which this thread waits.
+        let opening: Promise<QueueError?>
         let worker: Worker
         do throws(SystemError) {
             let handle = try QueueHandle(configuration)
-            let started = try Opening()
+            let started = try Promise<QueueError?>()
             worker = try Worker("queue") {
                 // The owner opens the store on its own thread: the connection never changes
                 // threads.
                 do throws(QueueError) {
                     let owner = try QueueOwner(configuration, handle, clock: clock, journal)
-                    started.ended(nil)
+                    started.bring(nil)
                     owner.run()
                 } catch {
-                    started.ended(error)
+                    started.bring(error)
                 }
             }
             self.handle = handle
@@ -108,28 +109,6 @@ package final class DurableQueue: Sendable {
     /// Forgets that the shard was absorbed: its log is gone.
     package func forget(absorbed shard: String, whenDurable: @escaping @Sendable (Bool) -> Void) {
         handle.post(.shard(.forget(shard, whenDurable)))
-    }
-}
-
-/// The result of the owner's start, for the thread that waits for it.
-private final class Opening: Sendable {
-    private let problem = Locked<QueueError?>(nil)
-    private let isOver = Locked(false)
-    private let over: WakeUp
-
-    init() throws(SystemError) {
-        over = try WakeUp()
-    }
-
-    func ended(_ problem: QueueError?) {
-        self.problem.withLock { $0 = problem }
-        isOver.withLock { $0 = true }
-        over.signal()
-    }
-
-    func wait() -> QueueError? {
-        while !isOver.withLock({ $0 }) { over.wait() }
-        return problem.withLock { $0 }
     }
 }
 

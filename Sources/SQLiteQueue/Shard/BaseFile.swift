@@ -12,13 +12,13 @@ final class BaseCopying {
     private let worker: Worker
 
     private final class State: Sendable {
-        let progress: WakeUp
-        let hasBegun = Atomic(false)
-        let result = Locked<Result<Void, SQLiteError>?>(nil)
+        let begun: Promise<Void>
+        let result: Promise<Result<Void, SQLiteError>>
         let isCancelled = Atomic(false)
 
         init() throws(SystemError) {
-            progress = try WakeUp()
+            begun = try Promise()
+            result = try Promise()
         }
     }
 
@@ -38,14 +38,13 @@ final class BaseCopying {
                     try Self.run(directory, whileWritten: whileWritten, state)
                 }
                 directory.removeBaseDraft()
-                state.result.withLock { $0 = result }
-                state.hasBegun.store(true, ordering: .releasing)
-                state.progress.signal()
+                state.result.bring(result)
+                state.begun.bring(())
             }
         } catch {
             throw .system(error, directory.base)
         }
-        while !state.hasBegun.load(ordering: .acquiring) { state.progress.wait() }
+        state.begun.wait()
     }
 
     deinit {
@@ -61,8 +60,7 @@ final class BaseCopying {
     ) throws(SQLiteError) {
         let source = try Connection(directory.database, .readOnly)
         guard whileWritten else {
-            state.hasBegun.store(true, ordering: .releasing)
-            state.progress.signal()
+            state.begun.bring(())
             return try compact(source, directory, state)
         }
         let draft = try Connection(directory.baseDraft, .scratch)
@@ -71,8 +69,7 @@ final class BaseCopying {
         try source.execute("BEGIN")
         // Only a read fixes the moment.
         _ = try source.integer("SELECT count(*) FROM sqlite_schema")
-        state.hasBegun.store(true, ordering: .releasing)
-        state.progress.signal()
+        state.begun.bring(())
         try source.copy(into: draft) { !state.isCancelled.load(ordering: .relaxed) }
         try source.execute("COMMIT")
         guard !state.isCancelled.load(ordering: .relaxed) else { return }
@@ -95,16 +92,14 @@ final class BaseCopying {
 
     /// The copy's file when it is whole; nil: it is not yet.
     func file() throws(SQLiteError) -> String? {
-        guard let result = state.result.withLock({ $0 }) else { return nil }
+        guard let result = state.result.wait(atMost: .zero) else { return nil }
         try result.get()
         return directory.base
     }
 
     func wholeFile() throws(SQLiteError) -> String {
-        while true {
-            if let file = try file() { return file }
-            state.progress.wait()
-        }
+        try state.result.wait().get()
+        return directory.base
     }
 }
 
