@@ -93,18 +93,8 @@ import Testing
     @Test("An answer is sent neither on the engine's thread nor on that of the answerer")
     func sendingThread() throws {
         let messenger = RecordingMessenger()
-        let messages = try FleetMessages(
-            messenger,
-            node: "a",
-            life: "0a",
-            keyFingerprint: nil,
-            repeatsMax: 0,
-            repeatsAgeMax: .zero
-        )
         let key = MessageSeal.newKey()
-        messages.use(key: key)
-        messages.takeName()
-        try messages.start()
+        let messages = try messages(messenger, "a", life: "0a", key)
         defer { messages.stop() }
         messages.answerQuestions { question, reply in reply(question) }
         let seal = try #require(MessageSeal(key, keyFingerprint: nil))
@@ -269,8 +259,7 @@ import Testing
     @Test("A question that is sent a second time is not answered again")
     func replayed() throws {
         let (a, b) = (try trial.start(trial.machine("a")), try trial.start(trial.machine("b")))
-        let listener = trial.cluster.view()
-        try listener.open()
+        let listener = try trial.openView()
         let wire = listener.messenger(for: "b", trial.recorder.journal)
         let heard = SharedValue<[[UInt8]]>([])
         try wire.listen { part in heard.change { $0.append(part) } }
@@ -384,13 +373,4 @@ private final class RecordingMessenger: ClusterMessenger {
     }
 
     func stop() {}
-}
-
-extension ShardFleet {
-    fileprivate func store(_ numbers: [Int], identity: BatchIdentity) -> AppendOutcome {
-        let answer = Awaited<AppendOutcome>()
-        let batch = Batch(stream: .named("log"), logs: logs(numbers))
-        append([batch], identity: identity) { answer.put($0) }
-        return answer.take(1)[0]
-    }
 }

@@ -91,11 +91,13 @@ final class FleetTrial {
 
     /// All that gateways have counted, and what lies in shards without one.
     var shards: [String] {
-        get throws {
-            let view = cluster.view()
-            try view.open()
-            return try view.shards().map(\.name).sorted()
-        }
+        get throws { try openView().shards().map(\.name).sorted() }
+    }
+
+    func openView() throws -> MemoryCluster {
+        let view = cluster.view()
+        try view.open()
+        return view
     }
 }
 
@@ -131,27 +133,36 @@ extension StreamKey {
     }
 }
 
+extension GatewayQueue {
+    /// Appends a batch, and waits for the answer.
+    func store(_ batch: Batch, identity: BatchIdentity? = nil) -> AppendOutcome {
+        let answer = Awaited<AppendOutcome>()
+        append([batch], identity: identity) { answer.put($0) }
+        return answer.take(1)[0]
+    }
+}
+
 extension ShardFleet {
     /// Appends logs with these numbers, and waits for the answer.
     func store(
         _ numbers: some Sequence<Int>,
         _ logstore: String = "log",
-        destination: String = "app"
+        destination: String = "app",
+        identity: BatchIdentity? = nil
     ) -> AppendOutcome {
-        let answer = Awaited<AppendOutcome>()
         let stream = StreamKey.named(logstore, destination: destination)
-        append([Batch(stream: stream, logs: logs(numbers))]) { answer.put($0) }
-        return answer.take(1)[0]
+        return store(Batch(stream: stream, logs: logs(numbers)), identity: identity)
     }
 
     /// Stores a log that is dead on arrival.
     func storeDead(_ number: Int) -> AppendOutcome {
-        let answer = Awaited<AppendOutcome>()
         let reason = DeathReason(code: "Wrong", message: "it is wrong")
         let dead = Batch.Dead(logs: logs([number]), reason: reason)
-        append([Batch(stream: .named("log"), logs: EncodedLogs(), dead: [dead])]) { answer.put($0) }
-        return answer.take(1)[0]
+        return store(Batch(stream: .named("log"), logs: EncodedLogs(), dead: [dead]))
     }
+
+    /// The shard that takes its logs.
+    func home() throws -> String { try #require(status.fleet?.shards.first?.name) }
 
     func storeUntilTaken(_ numbers: some Sequence<Int>) -> Bool {
         eventually { store(numbers) == .stored }
@@ -260,7 +271,8 @@ extension PacketSource where Self: AnyObject {
         connect { [weak self] news in
             switch news {
             case .packets(let packets): for packet in packets { arrived.put(packet) }
-            case .announced(let outlets): for outlet in outlets { self?.request(count, for: outlet) }
+            case .announced(let outlets):
+                for outlet in outlets { self?.request(count, for: outlet) }
             case .retired, .recalled: break
             }
         }

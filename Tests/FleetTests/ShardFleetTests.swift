@@ -43,7 +43,7 @@ import Testing
     func cutOff() throws {
         let (a, b) = (trial.machine("a"), trial.machine("b"))
         let old = try trial.start(a)
-        let first = try #require(old.status.fleet?.shards.first?.name)
+        let first = try old.home()
         #expect(old.store(1...50) == .stored)
         let heir = try trial.start(b)
         let sink = try trial.sink(heir)
@@ -55,7 +55,7 @@ import Testing
         #expect(heir.wait { $0.fleet?.absorptions == 1 })
         a.view.isReachable = true
         #expect(old.storeUntilTaken(61...70))
-        let second = try #require(old.status.fleet?.shards.first?.name)
+        let second = try old.home()
         #expect(first != second && old.status.fleet?.losses == 1)
         #expect(late.waitFor(61...70))
         #expect(late.numbers.sorted() == Array(61...70))
@@ -149,8 +149,7 @@ import Testing
             repeatsMax: 0,
             repeatsAgeMax: .zero
         )
-        let look = trial.cluster.view()
-        try look.open()
+        let look = try trial.openView()
         waiting.use(key: try #require(look.registers()[MessageSeal.register]).value)
         try waiting.start()
         defer { waiting.stop() }
@@ -181,7 +180,7 @@ import Testing
         let (a, b) = (trial.machine("a"), trial.machine("b"))
         let dead = try trial.start(a)
         let other = try trial.start(b)
-        let shard = try #require(dead.status.fleet?.shards.first?.name)
+        let shard = try dead.home()
         for number in 1...20 { #expect(dead.store([number]) == .stored) }
         // Its register has told how far it is.
         #expect(other.wait { $0.fleet?.others.first?.ledger.accepted == 20 })
@@ -198,7 +197,7 @@ import Testing
     func lostTailForAll() throws {
         let machine = trial.machine("a")
         let dead = try trial.start(machine)
-        let shard = try #require(dead.status.fleet?.shards.first?.name)
+        let shard = try dead.home()
         for number in 1...20 { #expect(dead.store([number]) == .stored) }
         let others = try ["b", "c"].map { try trial.start(trial.machine($0)) }
         for other in others {
@@ -219,7 +218,7 @@ import Testing
     @Test("A running gateway whose log loses its end takes no more logs, and tells why")
     func lostTailMeanwhile() throws {
         let gateway = try trial.start(trial.machine("a"))
-        let shard = try #require(gateway.status.fleet?.shards.first?.name)
+        let shard = try gateway.home()
         for number in 1...20 { #expect(gateway.store([number]) == .stored) }
         trial.cluster.memory(of: shard)?.loseEnd(5)
         #expect(gateway.store([21]) == .refused(.failing))
@@ -231,7 +230,7 @@ import Testing
     func unattended() throws {
         let (a, b) = (trial.machine("a"), trial.machine("b"))
         let lost = try trial.start(a)
-        let shard = try #require(lost.status.fleet?.shards.first?.name)
+        let shard = try lost.home()
         #expect(lost.storeDead(1) == .stored)
         let heir = try trial.start(b)
         #expect(heir.wait { $0.fleet?.others.contains { $0.shards.contains(shard) } ?? false })
@@ -257,10 +256,9 @@ import Testing
     func lostTailAtStart() throws {
         let a = trial.machine("a")
         let dead = try trial.start(a)
-        let shard = try #require(dead.status.fleet?.shards.first?.name)
+        let shard = try dead.home()
         for number in 1...20 { #expect(dead.store([number]) == .stored) }
-        let view = trial.cluster.view()
-        try view.open()
+        let view = try trial.openView()
         #expect(
             eventually {
                 let own = (try? view.registers())?.values.lazy.compactMap { NodeRegister($0.value) }
@@ -281,8 +279,7 @@ import Testing
 
     @Test("What an earlier life told of a shard stays until the shard is gone, listed or not")
     func toldByEarlierLife() throws {
-        let view = trial.cluster.view()
-        try view.open()
+        let view = try trial.openView()
         let shard = "b~0a1b2c3d"
         let log = view.log(of: shard)
         try log.open(makes: true)
@@ -305,16 +302,13 @@ import Testing
         let machine = trial.machine("a")
         let first = try trial.start(machine)
         #expect(first.store(1...5) == .stored)
-        let shard = try #require(first.status.fleet?.shards.first?.name)
+        let shard = try first.home()
         first.close()
         trial.cluster.leaveOut([shard])
         // Also without a disk, and without undelivered logs in it.
         for machine in [machine, trial.machine("a")] {
-            let opening = try FleetOpening(
-                machine.settings(),
-                machine.view,
-                trial.recorder.journal
-            )
+            let journal = trial.recorder.journal
+            let opening = try FleetOpening(machine.settings(), machine.view, journal)
             #expect {
                 _ = try opening.open()
             } throws: {
@@ -372,8 +366,7 @@ import Testing
         #expect(gateway.store(1...5) == .stored)
         gateway.close()
         let shard = try #require(try trial.shards.first)
-        let view = trial.cluster.view()
-        try view.open()
+        let view = try trial.openView()
         try view.remove(shard)
         #expect { try trial.start(a) } throws: { error in
             (error as? CommitLogError)?.description.contains("5 undelivered logs") ?? false
@@ -393,11 +386,10 @@ import Testing
         let a = trial.machine("a")
         let first = try trial.start(a)
         #expect(first.store(1...5) == .stored)
-        let shard = try #require(first.status.fleet?.shards.first?.name)
+        let shard = try first.home()
         first.close()
         // Another gateway had it last, so that it is not this one's home, and is dead.
-        let view = trial.cluster.view()
-        try view.open()
+        let view = try trial.openView()
         var dead = NodeRegister(node: "b", life: "00000001")
         dead.shards = [shard: 99]
         try view.set(dead.name, to: dead.bytes)
@@ -423,7 +415,7 @@ import Testing
         let (a, b, c) = (trial.machine("a"), trial.machine("b"), trial.machine("c"))
         let dead = try trial.start(a)
         #expect(dead.store(1...5) == .stored && dead.storeDead(6) == .stored)
-        let left = try #require(dead.status.fleet?.shards.first?.name)
+        let left = try dead.home()
         a.view.isReachable = false
         // It can do all but remove the log of the shard that it has absorbed.
         b.view.refusesRemovals = true

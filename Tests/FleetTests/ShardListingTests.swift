@@ -73,8 +73,7 @@ struct ShardListingTests {
         let trial = FleetTrial()
         let (a, b) = (trial.machine("a"), trial.machine("b"))
         let gateways = try [trial.start(a), trial.start(b)]
-        let view = trial.cluster.view()
-        try view.open()
+        let view = try trial.openView()
         var listing: ShardListing?
         #expect(
             eventually {

@@ -29,23 +29,13 @@ import Testing
     private func fill(_ numbers: ClosedRange<Int>) throws -> [String] {
         let queue = try local()
         let packets = queue.deliver(1)
-        let answer = Awaited<AppendOutcome>()
         let dead = Batch.Dead(logs: logs([0]), reason: DeathReason(code: "Wrong", message: "it is"))
-        queue.append([Batch(stream: .named("log"), logs: logs(numbers), dead: [dead])]) {
-            answer.put($0)
-        }
-        #expect(answer.take(1) == [.stored])
+        let batch = Batch(stream: .named("log"), logs: logs(numbers), dead: [dead])
+        #expect(queue.store(batch) == .stored)
         queue.flush("app")
         let packet = packets.take(1)[0]
         let decided = Awaited<DecisionRefusal?>()
-        let entry = AuditEntry(
-            actor: "a",
-            address: "b",
-            action: "pause",
-            subject: "app",
-            before: "",
-            after: ""
-        )
+        let entry = AuditEntry(actor: "a", address: "b", action: "pause", subject: "app")
         queue.decide(Decision(["paused.app": [1]], entry)) { decided.put($0) }
         #expect(decided.take(1) == [nil])
         queue.close()
@@ -202,7 +192,7 @@ import Testing
         #expect(gateway.store(numbers) == .stored && gateway.storeDead(0) == .stored)
         gateway.flush("app")
         let packet = packets.take(1)[0]
-        let name = try #require(gateway.status.fleet?.shards.first?.name)
+        let name = try gateway.home()
         if isKilled { machine.view.isReachable = false }
         gateway.close()
         return (name, packet.packID)
@@ -225,12 +215,11 @@ import Testing
         return try take.run()
     }
 
-    private func local() throws -> DurableQueue {
+    private func local(in other: String? = nil) throws -> DurableQueue {
+        let directory = other ?? directory
         try MoveNote.checkStart(in: directory)
-        return try DurableQueue(
-            QueueConfiguration(directory: directory, freeBytesMin: 0),
-            journal: .silent
-        )
+        let configuration = QueueConfiguration(directory: directory, freeBytesMin: 0)
+        return try DurableQueue(configuration, journal: .silent)
     }
 
     /// Delivers a local queue. Returns the packets' ids and the numbers of their logs.
@@ -250,8 +239,7 @@ import Testing
     }
 
     private func isNothingLeft(of shard: String) throws -> Bool {
-        let view = trial.cluster.view()
-        try view.open()
+        let view = try trial.openView()
         let nodes = try view.registers().keys.filter { $0.contains("sluice-restore") }
         return try !view.shards().contains { $0.name == shard } && nodes.isEmpty
             && ShardDirectories.isGone(shard, in: view)
@@ -334,7 +322,7 @@ import Testing
     func refusals() throws {
         let gateway = try trial.start(trial.machine("a"))
         #expect(gateway.store(1...5) == .stored)
-        let shard = try #require(gateway.status.fleet?.shards.first?.name)
+        let shard = try gateway.home()
         #expect { _ = try self.take(shard) } throws: {
             "\($0)".contains("the gateway a has the shard")
         }
@@ -343,10 +331,7 @@ import Testing
             "\($0)".contains("there is no shard")
         }
         gateway.close()
-        let other = try DurableQueue(
-            QueueConfiguration(directory: directory, freeBytesMin: 0),
-            journal: .silent
-        )
+        let other = try local()
         #expect { _ = try self.take(shard) } throws: { "\($0)".contains("in use by process") }
         other.close()
         #expect { _ = try self.take(shard) } throws: { "\($0)".contains("is there already") }
@@ -363,15 +348,11 @@ import Testing
             "\($0)".contains("sluice restore \(shard) FILE")
         }
         try MoveNote.checkStart(in: other)
-        let view = trial.cluster.view()
-        try view.open()
+        let view = try trial.openView()
         let file = other + "/queue.db"
         let outcome = try RestoreCommand(view.log(of: shard), of: shard, to: file).run()
         #expect(outcome.report.logs == 50)
-        let queue = try DurableQueue(
-            QueueConfiguration(directory: other, freeBytesMin: 0),
-            journal: .silent
-        )
+        let queue = try local(in: other)
         #expect(queue.cededTo == nil)
         #expect(try deliver(queue, count: 50).1 == Array(1...50))
         queue.close()
