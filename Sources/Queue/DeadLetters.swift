@@ -79,7 +79,7 @@ package enum DeadLetterSelection: Sendable, Equatable {
 }
 
 /// A log that could not be delivered unchanged, with all that a person needs to know about it.
-package struct DeadLetter: Sendable, Identifiable {
+package struct DeadLetter: Sendable, Equatable, Identifiable {
     /// Unique in the store. Later dead letters have higher ids.
     package let id: Int64
     /// The stream that the log belongs to.
@@ -238,7 +238,7 @@ package struct DeadLetterEdit: Sendable {
     }
 }
 
-package enum DeadLetterEditOutcome: Sendable {
+package enum DeadLetterEditOutcome: Sendable, Equatable {
     /// The letter after the edit.
     case replaced(DeadLetter)
     case notFound

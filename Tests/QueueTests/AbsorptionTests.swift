@@ -37,24 +37,14 @@ import Testing
         return try DurableQueue(configuration, journal: .silent)
     }
 
-    /// Answers of the fleet's requests.
-    private func ask<Answer: Sendable>(_ body: (@escaping @Sendable (Answer) -> Void) -> Void)
-        -> Answer
-    {
-        let answer = Awaited<Answer>()
-        body { answer.put($0) }
-        return answer.take(1)[0]
-    }
-
     private func absorb(into store: DurableQueue) -> AbsorptionOutcome {
-        ask { store.absorb("old", in: cedingPlace.path, whenDone: $0) }
+        answer { store.absorb("old", in: cedingPlace.path, whenDone: $0) }
     }
 
     private func dead(_ count: Int) -> Batch {
-        let now = UInt32(WallTime.now.seconds)
-        let reason = DeathReason(code: "ValueTooLarge", message: "a value is too long")
-        let letters = Batch.Dead(logs: timed(0..<count, at: now), reason: reason)
-        return Batch(stream: .named("a"), logs: EncodedLogs(), dead: [letters], dropped: 5)
+        var batch = Batch.dead(timed(0..<count, at: UInt32(WallTime.now.seconds)))
+        batch.dropped = 5
+        return batch
     }
 
     /// A shard that had logs, and has letters and remembered requests left. It is ceded and closed.
@@ -63,20 +53,20 @@ import Testing
         #expect(store.store(dead(letters)) == .stored)
         let answers = Awaited<AppendOutcome>()
         for number in 0..<requests {
-            let batch = Batch(stream: .named("a"), logs: logs(number...number))
+            let batch = Batch(logs(number...number))
             store.append([batch], identity: .of(number * 1000)) { answers.put($0) }
         }
         #expect(answers.take(requests).allSatisfy { $0 == .stored })
-        #expect(!ask { store.cede(to: "home", whenDurable: $0) }, "logs wait")
+        #expect(!answer { store.cede(to: "home", whenDurable: $0) }, "logs wait")
         store.flush("app")
         let consumer = Consumer(store)
         while store.status.ledger.queued > 0 {
             for packet in consumer.packets(1) { store.end(packet, .stored) }
             store.wait { status in status.ledger.queued == 0 || status.packets == 0 }
         }
-        #expect(ask { store.cede(to: "home", whenDurable: $0) })
+        #expect(answer { store.cede(to: "home", whenDurable: $0) })
         #expect(store.cededTo == "home")
-        #expect(!ask { store.cede(to: "third", whenDurable: $0) }, "it is ceded already")
+        #expect(!answer { store.cede(to: "third", whenDurable: $0) }, "it is ceded already")
         let status = store.status
         #expect(status.ledger.dead == letters && status.intake.isClosed)
         store.close()
@@ -110,7 +100,7 @@ import Testing
     func absorption() throws {
         let ceded = try cede()
         let store = try home(with: 1...7)
-        #expect(ask { store.intend(toAbsorb: "old", whenDurable: $0) })
+        #expect(answer { store.intend(toAbsorb: "old", whenDurable: $0) })
         #expect(store.absorptions == ["old": .intended])
         #expect(absorb(into: store) == .done)
         try expectAll(of: ceded, in: store, besides: 7)
@@ -122,8 +112,9 @@ import Testing
         #expect(again.status.repairedLogs == 0 && again.absorptions == ["old": .done])
         #expect(absorb(into: again) == .done)
         try expectAll(of: ceded, in: again, besides: 7)
-        #expect(!ask { again.cede(to: "third", whenDurable: $0) }, "the other log may be there yet")
-        #expect(ask { again.forget(absorbed: "old", whenDurable: $0) })
+        let isCeded = answer { again.cede(to: "third", whenDurable: $0) }
+        #expect(!isCeded, "the other log may be there yet")
+        #expect(answer { again.forget(absorbed: "old", whenDurable: $0) })
         #expect(again.absorptions.isEmpty)
         again.close()
     }
@@ -140,7 +131,7 @@ import Testing
         if cededIsLater { fill() }
         _ = try cede(letters: 0, requests: 100)
         if !cededIsLater { fill() }
-        #expect(ask { store.intend(toAbsorb: "old", whenDurable: $0) })
+        #expect(answer { store.intend(toAbsorb: "old", whenDurable: $0) })
         #expect(absorb(into: store) == .done)
         // The last of those that must be known, and none of the others.
         for number in 50..<100 {
@@ -157,14 +148,14 @@ import Testing
         let ceded = try cede()
         let store = try home(with: 1...7)
         let before = home.entries.count
-        #expect(ask { store.intend(toAbsorb: "old", whenDurable: $0) })
+        #expect(answer { store.intend(toAbsorb: "old", whenDurable: $0) })
         #expect(absorb(into: store) == .done)
         let entries = home.entries
         store.close()
         #expect(entries.count - before > 5, "it takes several transactions")
         for count in before...entries.count {
             let heir = try queue(on: MemoryCommitLog(Array(entries.prefix(count))), .home)
-            #expect(ask { heir.intend(toAbsorb: "old", whenDurable: $0) })
+            #expect(answer { heir.intend(toAbsorb: "old", whenDurable: $0) })
             #expect(absorb(into: heir) == .done)
             try expectAll(of: ceded, in: heir, besides: 7)
             heir.close()
@@ -178,7 +169,7 @@ import Testing
         #expect(heir.cededTo == "home")
         var ids = try heir.deadLetters(matching: .init(), after: 0, limit: 10).letters.map(\.id)
         #expect(ids.allSatisfy { Shard(ofLetter: $0).number == 2 })
-        let change: DeadLetterChange = ask { heir.change(.purge, .ids(ids), whenDone: $0) }
+        let change: DeadLetterChange = answer { heir.change(.purge, .ids(ids), whenDone: $0) }
         #expect(change.end == .refused(.stopping))
         #expect(heir.status.ledger == ceded.ledger)
         ids = try heir.deadLetters(matching: .init(), after: 0, limit: 10).letters.map(\.id)
@@ -208,12 +199,12 @@ import Testing
         let store = try queue(on: ceding, Shard(number: 1))
         #expect(store.store(dead(3)) == .stored)
         ceding.plan([.unanswered] + Array(repeating: .unreachable, count: 200))
-        _ = ask { store.cede(to: "home", whenDurable: $0) } as Bool
+        _ = answer { store.cede(to: "home", whenDurable: $0) } as Bool
         ceding.plan([])
         store.wait { $0.admission == .open }
         #expect(store.cededTo == "home")
-        #expect(ask { store.cede(to: "home", whenDurable: $0) })
-        #expect(!ask { store.cede(to: "third", whenDurable: $0) })
+        #expect(answer { store.cede(to: "home", whenDurable: $0) })
+        #expect(!answer { store.cede(to: "third", whenDurable: $0) })
         store.close()
     }
 
@@ -232,7 +223,7 @@ import Testing
         #expect(Shard(ofLetter: id).number == 3)
         #expect(try store.deadLetter(id)?.id == id)
         #expect(try store.deadLetter(id - Shard(number: 3).letterID(0)) == nil)
-        let change: DeadLetterChange = ask { store.change(.purge, .ids([id, 1]), whenDone: $0) }
+        let change: DeadLetterChange = answer { store.change(.purge, .ids([id, 1]), whenDone: $0) }
         #expect(change.changed == 1)
         store.close()
     }

@@ -17,12 +17,12 @@ import Testing
     @Test("A backup of a queue in use has what was stored before it began, and opens as a queue")
     func inUse() throws {
         let store = try directory.queue()
-        for number in 0..<50 { _ = store.store(Batch(stream: .named("a"), logs: logs([number]))) }
+        for number in 0..<50 { _ = store.store(Batch(logs([number]))) }
         let isOver = Locked(false)
         let writer = try Worker("writer") {
             var number = 50
             while !isOver.withLock({ $0 }) {
-                _ = store.store(Batch(stream: .named("a"), logs: logs([number])))
+                _ = store.store(Batch(logs([number])))
                 number += 1
             }
         }
@@ -38,17 +38,16 @@ import Testing
         writeFile(restored.path + "/queue.db", readFile(file))
         let again = try restored.queue()
         #expect(again.status.ledger.queued == report.logs && again.status.repairedLogs == 0)
-        again.flush("app")
-        let packet = Consumer(again).packets(1)[0]
+        let packet = Consumer(again).sealed()
         #expect(try again.contents(of: packet).prefix(50).elementsEqual(0..<50))
         // The gateway goes on.
-        #expect(store.store(Batch(stream: .named("a"), logs: logs([7]))) == .stored)
+        #expect(store.store(Batch(logs([7]))) == .stored)
     }
 
     @Test("A backup stops when a gateway starts, and leaves no file")
     func anotherLife() throws {
         let store = try directory.queue()
-        for number in 0..<200 { _ = store.store(Batch(stream: .named("a"), logs: logs([number]))) }
+        for number in 0..<200 { _ = store.store(Batch(logs([number]))) }
         #expect(throws: QueueError.self) {
             try Backup.run(directory.path, to: file, whileSame: { false })
         }
@@ -71,21 +70,18 @@ import Testing
     @Test("A backup overwrites nothing, and a damaged queue makes none")
     func refused() throws {
         let store = try DurableQueue(.small(directory.path), journal: .silent)
-        _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
+        _ = store.store(Batch(logs(0..<10)))
         store.close()
         writeFile(file, [1, 2, 3])
         let taken = #expect(throws: QueueError.self) { try Backup.run(directory.path, to: file) }
         #expect(taken?.description.contains("is there already") == true)
         #expect(readFile(file) == [1, 2, 3])
         let nowhere = place.path + "/missing/backup.db"
-        let lost = #expect(throws: QueueError.self) {
-            try Backup.run(directory.path, to: nowhere)
-        }
+        let lost = #expect(throws: QueueError.self) { try Backup.run(directory.path, to: nowhere) }
         #expect(lost?.kind == .directory)
         #expect(lost?.description.hasPrefix("\(nowhere) cannot be written: open: No such") == true)
 
-        let connection = try Connection(directory.path + "/queue.db", .readWrite)
-        try connection.execute("UPDATE rows SET raw = raw + 1")
+        try execute(in: database, "UPDATE rows SET raw = raw + 1")
         let other = place.path + "/other.db"
         let damaged = #expect(throws: QueueError.self) { try Backup.run(directory.path, to: other) }
         #expect(damaged?.kind == .corrupt)
@@ -97,17 +93,13 @@ import Testing
     /// Twelve rows, of which eight are sealed, closed in good order.
     private func fill() throws {
         let limits = PacketLimits(rawBytes: 1 << 20, logs: 40, age: .seconds(3600))
-        let store = try DurableQueue(.small(directory.path, packets: limits), journal: .silent)
+        let store = try directory.open(.small(directory.path, packets: limits))
         defer { store.close() }
         for row in 0..<12 {
             let numbers = row * 10..<row * 10 + 10
-            _ = store.store(Batch(stream: .named("a"), logs: logs(numbers, filling: 700)))
+            _ = store.store(Batch(logs(numbers, filling: 700)))
         }
         _ = Consumer(store).packets(2)
-    }
-
-    private func change(_ sql: String) throws {
-        try execute(in: database, sql)
     }
 
     /// Inspects it, and sees that nothing was changed or left behind.
@@ -165,7 +157,7 @@ import Testing
     func damage(sql: String, fault: InspectionReport.Fault) throws {
         try fill()
         #expect(try inspect().isFine)
-        try change(sql)
+        try execute(in: database, sql)
         let report = try inspect()
         #expect(report.findings.contains { $0.fault == fault }, "\(report.findings)")
     }
@@ -218,7 +210,7 @@ import Testing
     @Test("A newer queue is refused")
     func newer() throws {
         try fill()
-        try change("PRAGMA user_version = 99")
+        try execute(in: database, "PRAGMA user_version = 99")
         let error = #expect(throws: QueueError.self) { try Inspection.run(directory.path) }
         #expect(error?.kind == .newerSchema)
     }

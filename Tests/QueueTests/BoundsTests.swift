@@ -16,40 +16,29 @@ import Testing
         let store = try directory.queue { $0.bytesMax = 20_000 }
         let consumer = Consumer(store)
         var stored = 0
-        var outcome = AppendOutcome.stored
-        while true {
-            outcome = store.store(Batch(stream: .named("a"), logs: logs([stored], filling: 500)))
-            guard outcome == .stored else { break }
-            stored += 1
-        }
-        #expect(outcome == .refused(.full))
+        while store.store(Batch(logs([stored], filling: 500))) == .stored { stored += 1 }
+        #expect(store.store(Batch(logs([stored], filling: 500))) == .refused(.full))
         #expect(store.admission == .full)
         #expect(store.status.bytes <= 20_000)
         #expect(store.status.ledger.accepted == Int64(stored))
 
-        store.flush("app")
-        store.end(consumer.packets(1)[0], .stored)
+        store.end(consumer.sealed(), .stored)
         store.wait { $0.admission == .open }
-        #expect(store.store(Batch(stream: .named("a"), logs: logs([stored]))) == .stored)
+        #expect(store.store(Batch(logs([stored]))) == .stored)
     }
 
     @Test("The journal says once that the queue is full, what to do, and when it is not any more")
     func announcement() throws {
-        var configuration = QueueConfiguration.small(directory.path)
-        configuration.bytesMax = 20_000
-        let lines = Awaited<[UInt8]>()
-        let journal = Journal(level: .info, format: .json) { lines.put($0) }
-        let store = try DurableQueue(configuration, journal: journal)
+        let lines = Awaited<String>()
+        let store = try directory.queue(journal: lines.journal()) { $0.bytesMax = 20_000 }
         let consumer = Consumer(store)
         for _ in 0..<5 {
-            while store.store(Batch(stream: .named("a"), logs: logs([1], filling: 500))) == .stored
-            {}
-            store.flush("app")
-            store.end(consumer.packets(1)[0], .stored)
+            while store.store(Batch(logs([1], filling: 500))) == .stored {}
+            store.end(consumer.sealed(), .stored)
             store.wait { $0.admission == .open }
         }
         store.close()
-        let said = lines.take(lines.count).map { String(decoding: $0, as: UTF8.self) }
+        let said = lines.take(lines.count)
         #expect(said.count == 2)
         #expect(said[0].contains("queue.max_bytes") && said[0].contains("20000"))
         #expect(said[0].contains("warn") && said[1].contains("takes batches again"))
@@ -58,7 +47,7 @@ import Testing
     @Test("Batches of one call are stored all or none")
     func allOrNone() throws {
         let store = try directory.queue { $0.bytesMax = 20_000 }
-        let small = Batch(stream: .named("a"), logs: logs(0..<1))
+        let small = Batch(logs(0..<1))
         let large = Batch(stream: .named("b"), logs: logs(1..<2, filling: 30_000))
         #expect(store.store(small, large) == .refused(.full))
         #expect(store.status.ledger.accepted == 0)
@@ -99,8 +88,7 @@ import Testing
         var stored = 0
         var outcome = AppendOutcome.stored
         while stored < 1000 {
-            let batch = Batch(stream: .named("\(stored)\(large)"), logs: logs([stored]))
-            outcome = store.store(batch)
+            outcome = store.store(Batch(stream: .named("\(stored)\(large)"), logs: logs([stored])))
             guard outcome == .stored else { break }
             stored += 1
         }
@@ -128,7 +116,7 @@ import Testing
         let store = try directory.queue { $0.tuning.waitingBytesMax = 100_000 }
         let answers = Awaited<AppendOutcome>()
         let posted = Awaited<Void>()
-        store.append([Batch(stream: .named("a"), logs: logs([0]))]) { _ in _ = posted.take(1) }
+        store.append([Batch(logs([0]))]) { _ in _ = posted.take(1) }
         let large = String(repeating: "t", count: 10_000)
         for number in 0..<20 {
             let batch = Batch(stream: .named("\(number)\(large)"), logs: logs([number]))
@@ -145,9 +133,9 @@ import Testing
         let answers = Awaited<AppendOutcome>()
         // The first answer holds the queue's thread until everything else was posted.
         let posted = Awaited<Void>()
-        store.append([Batch(stream: .named("a"), logs: logs([0]))]) { _ in _ = posted.take(1) }
+        store.append([Batch(logs([0]))]) { _ in _ = posted.take(1) }
         for number in 0..<20 {
-            let batch = Batch(stream: .named("a"), logs: logs([number], filling: 1000))
+            let batch = Batch(logs([number], filling: 1000))
             store.append([batch]) { answers.put($0) }
         }
         posted.put(())
@@ -161,22 +149,20 @@ import Testing
     func freeSpace() throws {
         let store = try directory.queue { $0.freeBytesMin = .max }
         #expect(store.admission == .diskFull)
-        let batch = Batch(stream: .named("a"), logs: logs([1]))
-        #expect(store.store(batch) == .refused(.diskFull))
+        #expect(store.store(Batch(logs([1]))) == .refused(.diskFull))
     }
 
     @Test("Batches posted before the close are stored, later ones are refused")
     func closing() throws {
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
+        let store = try directory.queue()
         let answers = Awaited<AppendOutcome>()
         for number in 0..<100 {
-            store.append([Batch(stream: .named("a"), logs: logs([number]))]) { answers.put($0) }
+            store.append([Batch(logs([number]))]) { answers.put($0) }
         }
         store.close()
         #expect(answers.take(100).allSatisfy { $0 == .stored })
         #expect(store.admission == .stopping)
-        let batch = Batch(stream: .named("a"), logs: logs([1]))
-        #expect(store.store(batch) == .refused(.stopping))
+        #expect(store.store(Batch(logs([1]))) == .refused(.stopping))
         #expect(directory.names == ["queue.db", "sluice.lock"])
 
         let again = try directory.queue()
@@ -186,11 +172,11 @@ import Testing
     @Test("Every call gets one answer while the queue is closed by another thread")
     func closingRace() throws {
         for _ in 0..<20 {
-            let store = try DurableQueue(.small(directory.path), journal: .silent)
+            let store = try directory.queue()
             let answers = Awaited<AppendOutcome>()
             let poster = try Worker("poster") {
                 for number in 0..<200 {
-                    let batch = Batch(stream: .named("a"), logs: logs([number]))
+                    let batch = Batch(logs([number]))
                     store.append([batch]) { answers.put($0) }
                 }
             }
@@ -203,19 +189,15 @@ import Testing
 
     @Test("Logs older than allowed expire, those that delivery holds when they come back")
     func expiry() throws {
-        let time = Locked(WallTime(seconds: 1_800_000_000))
-        let clock = QueueClock { time.withLock { $0 } }
-        var configuration = QueueConfiguration.small(directory.path)
-        configuration.ageMax = .seconds(60)
-        let store = try directory.open(configuration, clock: clock)
+        let clock = ManualClock()
+        let store = try directory.queue(clock: clock.queueClock) { $0.ageMax = .seconds(60) }
         let consumer = Consumer(store)
-        _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
-        store.flush("app")
-        let sealed = consumer.packets(1)[0]
-        _ = store.store(Batch(stream: .named("a"), logs: logs(10..<30)))
-        time.withLock { $0 = WallTime(seconds: $0.seconds + 50) }
-        _ = store.store(Batch(stream: .named("a"), logs: logs(30..<35)))
-        time.withLock { $0 = WallTime(seconds: $0.seconds + 20) }
+        _ = store.store(Batch(logs(0..<10)))
+        let sealed = consumer.sealed()
+        _ = store.store(Batch(logs(10..<30)))
+        clock.advance(.seconds(50))
+        _ = store.store(Batch(logs(30..<35)))
+        clock.advance(.seconds(20))
         store.wait { $0.ledger.expired == 20 }
         #expect(store.status.ledger.queued == 15)
         #expect(store.status.ledger.isClosed)

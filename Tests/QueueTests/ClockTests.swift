@@ -12,9 +12,7 @@ import Testing
 
     private func open(at seconds: Int64) throws -> DurableQueue {
         clock.set(seconds)
-        var configuration = QueueConfiguration.small(directory.path)
-        configuration.ageMax = .seconds(60)
-        return try directory.open(configuration, clock: clock.queueClock)
+        return try directory.queue(clock: clock.queueClock) { $0.ageMax = .seconds(60) }
     }
 
     @Test(
@@ -23,7 +21,7 @@ import Testing
     )
     func earlierLife(wrong: Int64) throws {
         let before = try open(at: wrong)
-        _ = before.store(Batch(stream: .named("a"), logs: logs(0..<10)))
+        _ = before.store(Batch(logs(0..<10)))
         before.close()
         let store = try open(at: 1_800_000_000)
         // Shown by the housekeeping that looks for what is too old.
@@ -44,7 +42,7 @@ import Testing
     )
     func steps(from: Int64, to: Int64) throws {
         let store = try open(at: from)
-        _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
+        _ = store.store(Batch(logs(0..<10)))
         clock.step(to: to)
         store.wait { $0.oldest == WallTime(seconds: to) }
         #expect(store.status.ledger.expired == 0)
@@ -59,7 +57,7 @@ import Testing
             defer { store.close() }
             for (number, second) in [8_270_000_000, 1_800_000_000, 8_270_000_000, 100].enumerated()
             {
-                _ = store.store(Batch(stream: .named("a"), logs: logs([number])))
+                _ = store.store(Batch(logs([number])))
                 clock.step(to: Int64(second))
                 store.wait { $0.oldest == WallTime(seconds: Int64(second)) }
             }
@@ -77,7 +75,7 @@ import Testing
     func remembered(isRestart: Bool) throws {
         var store = try open(at: 1_800_000_000)
         defer { store.close() }
-        _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
+        _ = store.store(Batch(logs(0..<10)))
         clock.step(to: 1_801_000_000)
         store.wait { $0.oldest == WallTime(seconds: 1_801_000_000) }
         if isRestart {
@@ -116,15 +114,11 @@ import Testing
         let keys = (0..<500).map { StreamKey.named("\($0)") }
         for round in 0..<30 {
             let batches = keys.map { Batch(stream: $0, logs: logs([round])) }
-            #expect(try store.intake.stage(batches) == nil)
-            try store.intake.writeStaged()
-            try store.commit()
+            try store.take(batches)
         }
         clock.wait(61)
         let young = Batch(stream: keys[0], logs: logs([30]))
-        #expect(try store.intake.stage([young]) == nil)
-        try store.intake.writeStaged()
-        try store.commit()
+        try store.take([young])
 
         // Without time nothing is done, and nothing is forgotten.
         store.expiry.look()

@@ -9,51 +9,31 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct CountTests {
     let directory = TemporaryDirectory()
-
-    private func tamper(_ directory: TemporaryDirectory, _ sql: String) throws {
-        try execute(in: directory.path + "/queue.db", sql)
-    }
+    private var database: String { directory.path + "/queue.db" }
 
     @Test("A repeated request adds nothing")
     func repeated() throws {
         let store = try directory.queue()
-        let identity = BatchIdentity(
-            digest: Array(repeating: 7, count: 16),
-            receipt: Array("r".utf8),
-            logs: 5
-        )
-        for _ in 0..<2 {
-            let answer = Awaited<AppendOutcome>()
-            store.append([Batch(stream: .named("a"), logs: logs(0..<5))], identity: identity) {
-                answer.put($0)
-            }
-            _ = answer.take(1)
-        }
+        for _ in 0..<2 { _ = store.store([Batch(logs(0..<5))], identity: .of(1)) }
         #expect(store.status.intake == IntakeTally(received: 5, routed: 5, copies: 5))
     }
 
     @Test("A repeated request without batches adds nothing, also after a restart")
     func repeatedWithoutBatches() throws {
-        let identity = BatchIdentity(
-            digest: Array(repeating: 7, count: 16),
-            receipt: Array("r".utf8),
-            logs: 5
-        )
+        let identity = BatchIdentity.of(1)
         for turn in 0..<2 {
-            let store = try DurableQueue(.small(directory.path), journal: .silent)
+            let store = try directory.queue()
             defer { store.close() }
-            let answer = Awaited<AppendOutcome>()
             let tally = IntakeTally(received: 5, filtered: 5)
-            store.append([], identity: identity, sender: nil, tally: tally) { answer.put($0) }
-            let repeated = AppendOutcome.repeated(receipt: identity.receipt, logs: 5)
-            #expect(answer.take(1) == [turn == 0 ? .stored : repeated])
+            let outcome = store.store([], identity: identity, tally: tally)
+            #expect(outcome == (turn == 0 ? .stored : identity.repeated))
             #expect(store.status.intake == tally)
         }
     }
 
     @Test("Requests without batches are counted within a second, and survive a restart")
     func withoutBatches() throws {
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
+        let store = try directory.queue()
         for _ in 0..<100 { store.count(IntakeTally(received: 3, filtered: 2, dropped: 1)) }
         store.wait { $0.intake.received == 300 }
         store.count(IntakeTally(received: 1, dropped: 1))
@@ -64,19 +44,13 @@ import Testing
 
     @Test("Logs of all kinds count as copies, and replayed letters count once")
     func kinds() throws {
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
-        let reason = DeathReason(code: "ValueTooLarge", message: "")
-        let batch = Batch(
-            stream: .named("a"),
-            logs: logs(0..<5),
-            dead: [Batch.Dead(logs: logs(5..<8), reason: reason)],
-            dropped: 2
-        )
+        let store = try directory.queue()
+        var batch = Batch(logs(0..<5))
+        batch.dead = [Batch.Dead(logs: logs(5..<8), reason: .tooLarge)]
+        batch.dropped = 2
         #expect(store.store(batch) == .stored)
         #expect(store.status.intake == IntakeTally(received: 10, routed: 10, copies: 10))
-        let answer = Awaited<DeadLetterChange>()
-        store.change(.replay, .matching(.init())) { answer.put($0) }
-        _ = answer.take(1)
+        _ = store.replaying(.matching(.init()))
         store.wait { $0.ledger.dead == 0 }
         #expect(store.status.ledger.accepted == 10 && store.status.intake.copies == 10)
         store.close()
@@ -90,29 +64,25 @@ import Testing
         ]
     )
     func repaired(damage: String) throws {
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
-        _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
+        let store = try directory.queue()
+        _ = store.store(Batch(logs(0..<10)))
         store.close()
-        try tamper(directory, damage)
-        let lines = Awaited<[UInt8]>()
-        let journal = Journal(level: .info, format: .json) { lines.put($0) }
-        let again = try DurableQueue(.small(directory.path), journal: journal)
-        #expect(String(decoding: lines.take(1)[0], as: UTF8.self).contains("tally"))
+        try execute(in: database, damage)
+        let lines = Awaited<String>()
+        let again = try DurableQueue(.small(directory.path), journal: lines.journal())
+        #expect(lines.take(1)[0].contains("tally"))
         again.close()
         #expect(try Inspection.run(directory.path).findings.isEmpty)
     }
 
     @Test("A salvage keeps the tally, and adds logs that the ledgers did not know")
     func salvaged() throws {
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
-        let batch = Batch(stream: .named("a"), logs: logs(0..<10))
+        let store = try directory.queue()
         let tally = IntakeTally(received: 25, filtered: 15, routed: 10, copies: 10)
-        let answer = Awaited<AppendOutcome>()
-        store.append([batch], identity: nil, sender: nil, tally: tally) { answer.put($0) }
-        _ = answer.take(1)
+        _ = store.store([Batch(logs(0..<10))], tally: tally)
         store.close()
-        try tamper(directory, "UPDATE ledger SET accepted = 4, queued = 4, delivered = -1")
-        let again = try DurableQueue(.small(directory.path), journal: .silent)
+        try execute(in: database, "UPDATE ledger SET accepted = 4, queued = 4, delivered = -1")
+        let again = try directory.queue()
         #expect(again.status.salvages == 1)
         let intake = again.status.intake
         #expect(intake.isClosed && intake.filtered == 15)
@@ -132,13 +102,9 @@ import Testing
         let store = try directory.queue()
         let alive = timed(0..<10, at: now)
         let doomed = timed(10..<12, at: now)
-        let reason = DeathReason(code: "ValueTooLarge", message: "a value is too long")
-        let batch = Batch(
-            stream: .named("a"),
-            logs: alive,
-            dead: [.init(logs: doomed, reason: reason)],
-            dropped: 3
-        )
+        var batch = Batch(alive)
+        batch.dead = [.init(logs: doomed, reason: .tooLarge)]
+        batch.dropped = 3
         #expect(store.store(batch) == .stored)
         var expected = Volumes()
         expected.accepted = alive.bytes.count + doomed.bytes.count
@@ -151,8 +117,7 @@ import Testing
         #expect(volumes(store) == expected)
 
         let consumer = Consumer(store)
-        store.flush("app")
-        let packet = consumer.packets(1)[0]
+        let packet = consumer.sealed()
         store.end(packet, .stored)
         store.settle()
         expected.delivered = packet.rawBytes
@@ -165,15 +130,12 @@ import Testing
         let store = try directory.queue()
         let alive = timed(0..<10, at: now)
         let doomed = timed(10..<12, at: now)
-        let reason = DeathReason(code: "ValueTooLarge", message: "a value is too long")
-        let dead = Batch.Dead(logs: doomed, reason: reason)
-        #expect(store.store(Batch(stream: .named("a"), logs: alive, dead: [dead])) == .stored)
+        #expect(store.store(Batch(alive), .dead(doomed)) == .stored)
         #expect(store.purging(.matching(.init())).changed == 2)
         #expect(volumes(store).discarded == doomed.bytes.count)
         let consumer = Consumer(store)
-        store.flush("app")
-        let packet = consumer.packets(1)[0]
-        store.end(packet, .discard(reason))
+        let packet = consumer.sealed()
+        store.end(packet, .discard(.tooLarge))
         store.settle()
         store.wait { $0.destinations["app"]?.ledger.queued == 0 }
         #expect(volumes(store).discarded == volumes(store).accepted)
@@ -181,18 +143,15 @@ import Testing
 
     @Test("What is too old is bytes that expired")
     func expires() throws {
-        let time = Locked(WallTime(seconds: 1_800_000_000))
+        let clock = ManualClock()
         var configuration = QueueConfiguration.small(directory.path)
         configuration.ageMax = .seconds(60)
         let handle = try QueueHandle(configuration)
-        let clock = QueueClock { time.withLock { $0 } }
-        let owner = try QueueOwner(configuration, handle, clock: clock, .silent)
+        let owner = try QueueOwner(configuration, handle, clock: clock.queueClock, .silent)
         let store = try #require(owner.store)
         let alive = logs(0..<10)
-        #expect(try store.intake.stage([Batch(stream: .named("a"), logs: alive)]) == nil)
-        try store.intake.writeStaged()
-        try store.commit()
-        time.withLock { $0 = WallTime(seconds: $0.seconds + 61) }
+        try store.take([Batch(alive)])
+        clock.advance(.seconds(61))
         store.expiry.look()
         #expect(try store.expiry.expire(until: .now + .seconds(10)) == ["app": 10])
         #expect(store.destinations.named("app").volumes.expired == alive.bytes.count)
@@ -202,16 +161,13 @@ import Testing
         "A ledger that stops agreeing with the queue is told of once, with all its numbers, and shown"
     )
     func imbalance() throws {
-        let lines = Awaited<[UInt8]>()
-        let journal = Journal(level: .error, format: .json) { lines.put($0) }
+        let lines = Awaited<String>()
         var configuration = QueueConfiguration.small(directory.path)
         configuration.tuning.housekeeping = .zero
         let handle = try QueueHandle(configuration)
-        let owner = try QueueOwner(configuration, handle, journal)
+        let owner = try QueueOwner(configuration, handle, lines.journal(.error))
         let store = try #require(owner.store)
-        #expect(try store.intake.stage([Batch(stream: .named("a"), logs: logs(0..<10))]) == nil)
-        try store.intake.writeStaged()
-        try store.commit()
+        try store.take([Batch(logs(0..<10))])
         owner.doHousekeeping(isQuiet: true)
         #expect(lines.count == 0 && handle.status.withLock { $0.ledgerImbalances } == 0)
 
@@ -232,7 +188,7 @@ import Testing
             #expect(status.ledgerImbalances == times)
         }
         #expect(lines.count == 2)
-        let said = String(decoding: lines.take(2)[1], as: UTF8.self)
+        let said = lines.take(2)[1]
         let numbers = [
             "\"accepted\":10", "\"delivered\":0", "\"queued\":9", "\"dead\":1",
             "\"expired\":0", "\"discarded\":0", "\"found_queued\":10", "\"found_dead\":0",

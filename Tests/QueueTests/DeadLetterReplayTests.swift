@@ -12,15 +12,7 @@ import Testing
     private let now = UInt32(WallTime.now.seconds)
     private var database: String { directory.path + "/queue.db" }
 
-    private func open() throws -> DurableQueue {
-        try directory.open(.small(directory.path))
-    }
-
-    private func dead(_ numbers: Range<Int>) -> Batch {
-        let reason = DeathReason(code: "ValueTooLarge", message: "a value is too long")
-        let letters = Batch.Dead(logs: timed(numbers, at: now), reason: reason)
-        return Batch(stream: .named("a"), logs: EncodedLogs(), dead: [letters])
-    }
+    private func dead(_ numbers: Range<Int>) -> Batch { .dead(timed(numbers, at: now)) }
 
     /// Queues the letters with these numbers again.
     private func replay(_ numbers: Range<Int>, in store: DurableQueue) throws {
@@ -47,10 +39,10 @@ import Testing
 
     @Test("Letters that die again count each replay, whatever waits beside them")
     func diesAgain() throws {
-        let store = try open()
+        let store = try directory.queue()
         _ = store.store(dead(0..<8))
         try replay(0..<4, in: store)
-        _ = store.store(Batch(stream: .named("a"), logs: timed(100..<110, at: now)))
+        _ = store.store(Batch(timed(100..<110, at: now)))
         try deliver(store)
         let all = try counts(store)
         #expect(all == [0: 1, 1: 1, 2: 1, 3: 1, 4: 0, 5: 0, 6: 0, 7: 0])
@@ -62,26 +54,22 @@ import Testing
         let letter = try #require(try store.letters().first { $0.replays == 2 })
         #expect(letter.lastReplay == letter.received && letter.received <= letter.died)
         let edit = DeadLetterEdit(fields: [("number", "50")])
-        guard case .replaced(let edited) = store.replacing(letter.id, with: edit) else {
-            Issue.record("not replaced")
-            return
-        }
-        #expect(edited.replays == 2)
-        #expect(try store.deadLetter(letter.id)?.replays == 2)
+        let outcome = store.replacing(letter.id, with: edit)
+        let edited = try #require(try store.deadLetter(letter.id))
+        #expect(outcome == .replaced(edited) && edited.replays == 2)
         #expect(store.status.ledger.isClosed && store.status.ledger.accepted == 18)
     }
 
     @Test("Counts survive a restart, in letters and in rows that wait for delivery")
     func restart() throws {
-        var store = try open()
+        var store = try directory.queue()
         _ = store.store(dead(0..<6))
         try replay(0..<4, in: store)
         try deliver(store)
         try replay(0..<2, in: store)
         store.close()
         #expect(try Inspection.run(directory.path).isFine)
-        store = try open()
-        defer { store.close() }
+        store = try directory.queue()
         #expect(try counts(store) == [2: 1, 3: 1, 4: 0, 5: 0])
         try deliver(store)
         #expect(try counts(store) == [0: 2, 1: 2, 2: 1, 3: 1, 4: 0, 5: 0])
@@ -92,19 +80,17 @@ import Testing
         arguments: [false, true]
     )
     func salvage(isSealed: Bool) throws {
-        var store = try open()
+        var store = try directory.queue()
         _ = store.store(dead(0..<6))
         try replay(0..<4, in: store)
         try deliver(store)
         try replay(0..<2, in: store)
         if isSealed {
-            store.flush("app")
-            _ = Consumer(store).packets(1)
+            _ = Consumer(store).sealed()
         }
         store.close()
         try execute(in: database, "UPDATE ledger SET accepted = -1")
-        store = try open()
-        defer { store.close() }
+        store = try directory.queue()
         #expect(store.status.salvages == 1 && store.status.lostLogs == 0)
         try deliver(store)
         #expect(try counts(store) == [0: 2, 1: 2, 2: 1, 3: 1, 4: 0, 5: 0])
@@ -115,17 +101,11 @@ import Testing
     )
     func late() throws {
         let store = try directory.queue { $0.destinations["app"]?.lateLogs = .deadLetter }
-        let reason = DeathReason(code: "A", message: "m")
         var logs = timed(0..<2, at: now - 8 * 86_400)
         let young = timed(2..<4, at: now)
         logs.bytes += young.bytes
         logs.count += young.count
-        let batch = Batch(
-            stream: .named("a"),
-            logs: EncodedLogs(),
-            dead: [.init(logs: logs, reason: reason)]
-        )
-        _ = store.store(batch)
+        _ = store.store(.dead(logs))
         try replay(0..<4, in: store)
         try FakeSLS(store) { $0.time.seconds < now - 7 * 86_400 }.run()
         #expect(try counts(store) == [0: 1, 1: 1])
@@ -137,8 +117,8 @@ import Testing
 
     @Test("A count that changed on the disk is found")
     func changed() throws {
-        let store = try open()
-        _ = store.store(dead(0..<2), Batch(stream: .named("a"), logs: timed(5..<6, at: now)))
+        let store = try directory.queue()
+        _ = store.store(dead(0..<2), Batch(timed(5..<6, at: now)))
         store.close()
         for table in ["rows", "dead"] {
             try execute(in: database, "UPDATE \(table) SET replays = replays + 1")
@@ -153,9 +133,9 @@ import Testing
     let directory = TemporaryDirectory()
 
     private func dead(_ numbers: Range<Int>, logstore: String = "app-log", code: String) -> Batch {
-        let logs = timed(numbers, at: 1_800_000_000)
-        let letters = Batch.Dead(logs: logs, reason: DeathReason(code: code, message: "too long"))
-        return Batch(stream: .named("a", logstore: logstore), logs: EncodedLogs(), dead: [letters])
+        let reason = DeathReason(code: code, message: "too long")
+        let stream = StreamKey.named("a", logstore: logstore)
+        return .dead(timed(numbers, at: 1_800_000_000), stream, because: reason)
     }
 
     private func filled() throws -> DurableQueue {
@@ -174,8 +154,7 @@ import Testing
 
     @Test("Each walk looks at a bounded number of letters, however few are wanted")
     func bounded() throws {
-        let store = try filled()
-        defer { store.close() }
+        _ = try filled()
         let connection = try Connection(directory.path + "/queue.db", .readOnly)
         let queries = try DeadQueries(connection)
         for filter in Self.rare {
@@ -196,7 +175,6 @@ import Testing
     @Test("Lists, replays and purges find rare dead letters among many others")
     func found() throws {
         let store = try filled()
-        defer { store.close() }
         for filter in Self.rare { #expect(try store.letters(filter).count == 1) }
         #expect(store.replaying(.matching(Self.rare[0])).changed == 1)
         #expect(store.status.ledger.queued == 1)

@@ -11,10 +11,6 @@ import Testing
     let directory = TemporaryDirectory()
     private let now = UInt32(WallTime.now.seconds)
 
-    private func open() throws -> DurableQueue {
-        try directory.open(.small(directory.path))
-    }
-
     /// A batch of logs that are dead on arrival.
     private func dead(
         _ numbers: Range<Int>,
@@ -23,20 +19,16 @@ import Testing
         filling: Int = 20
     ) -> Batch {
         let reason = DeathReason(code: code, message: "a value is too long")
-        let letters = Batch.Dead(logs: timed(numbers, at: now, filling: filling), reason: reason)
-        return Batch(stream: key, logs: EncodedLogs(), dead: [letters])
+        return .dead(timed(numbers, at: now, filling: filling), key, because: reason)
     }
 
     @Test("Logs that are dead on arrival are accepted, and nothing is queued for them")
     func onArrival() throws {
-        let store = try open()
+        let store = try directory.queue()
         #expect(store.store(dead(0..<3)) == .stored)
-        let mixed = Batch(
-            stream: .named("a"),
-            logs: timed(3..<5, at: now),
-            dead: dead(5..<6).dead,
-            dropped: 7
-        )
+        var mixed = Batch(timed(3..<5, at: now))
+        mixed.dead = dead(5..<6).dead
+        mixed.dropped = 7
         #expect(store.store(mixed) == .stored)
         let ledger = store.status.ledger
         #expect(ledger.accepted == 13 && ledger.queued == 2)
@@ -50,7 +42,7 @@ import Testing
 
     @Test("Dead letters are listed in order, page by page, and filtered")
     func lists() throws {
-        let store = try open()
+        let store = try directory.queue()
         _ = store.store(dead(0..<20, code: "A"))
         _ = store.store(dead(20..<30, .named("a", logstore: "second"), code: "B"))
         _ = store.store(dead(30..<35, .named("b", destination: "other"), code: "A"))
@@ -73,7 +65,7 @@ import Testing
 
     @Test("Large dead letters come in smaller pages, and none is left out")
     func largePages() throws {
-        let store = try open()
+        let store = try directory.queue()
         for number in 0..<8 {
             _ = store.store(dead(number..<number + 1, filling: 1 << 20))
         }
@@ -87,7 +79,7 @@ import Testing
 
     @Test("Replayed dead letters wait again and are delivered, and the ledger counts them once")
     func replay() throws {
-        let store = try open()
+        let store = try directory.queue()
         _ = store.store(dead(0..<30, .named("a")), dead(30..<40, .named("b")))
         let ids = try store.letters().map(\.id)
         let change = store.replaying(.ids(ids.prefix(5) + ids.prefix(5) + [123_456_789]))
@@ -107,7 +99,7 @@ import Testing
 
     @Test("A replayed log that is refused again becomes a dead letter again, and the replay ends")
     func dyingAgain() throws {
-        let store = try open()
+        let store = try directory.queue()
         _ = store.store(dead(0..<10))
         for _ in 0..<2 {
             #expect(store.replaying(.matching(.init())).changed == 10)
@@ -123,7 +115,7 @@ import Testing
 
     @Test("Packets of replayed dead letters are marked as replayed, also after they are halved")
     func replayedPackets() throws {
-        let store = try open()
+        let store = try directory.queue()
         let consumer = Consumer(store)
         func next() throws -> SealedPacket {
             store.flush("app")
@@ -144,7 +136,7 @@ import Testing
         // A new log of the same stream makes it a packet like any other.
         _ = store.store(dead(4..<6))
         #expect(store.replaying(.matching(.init())).changed == 2)
-        #expect(store.store(Batch(stream: .named("a"), logs: timed(6..<7, at: now))) == .stored)
+        #expect(store.store(Batch(timed(6..<7, at: now))) == .stored)
         let mixed = try next()
         #expect(!mixed.isReplayed && mixed.logCount == 3)
         store.end(mixed, .isolate(FakeSLS.reason))
@@ -156,7 +148,7 @@ import Testing
 
     @Test("Purged dead letters count as discarded, in as many steps as needed")
     func purge() throws {
-        let store = try open()
+        let store = try directory.queue()
         _ = store.store(dead(0..<2500, code: "A"), dead(2500..<2600, code: "B"))
         let commits = store.status.commits.count
         let change = store.purging(.matching(.init(code: "A")))
@@ -173,7 +165,7 @@ import Testing
 
     @Test("An edited dead letter is sent with its new content to its new logstore")
     func edit() throws {
-        let store = try open()
+        let store = try directory.queue()
         _ = store.store(dead(0..<2))
         let letter = try store.letters()[0]
         let trailer = GroupTrailer(topic: "mended", source: "s", tags: [("k", "v")])
@@ -183,11 +175,9 @@ import Testing
             time: LogTime(seconds: 77),
             fields: [("number", "1000")]
         )
-        guard case .replaced(let edited) = store.replacing(letter.id, with: edit) else {
-            Issue.record("not replaced")
-            return
-        }
-        #expect(try store.deadLetter(letter.id)?.log == edited.log)
+        let outcome = store.replacing(letter.id, with: edit)
+        let edited = try #require(try store.deadLetter(letter.id))
+        #expect(outcome == .replaced(edited))
         #expect(edited.id == letter.id && edited.reason == letter.reason)
         #expect(edited.died == letter.died && edited.received == letter.received)
         #expect(store.status.bytes == (try store.letters()).reduce(0) { $0 + $1.cost })
@@ -206,23 +196,14 @@ import Testing
 
     @Test("An impossible edit is refused with the reason")
     func editRefused() throws {
-        let store = try open()
+        let store = try directory.queue()
         _ = store.store(dead(0..<2))
         let id = try store.letters()[0].id
-        guard case .notFound = store.replacing(id + 1_000_000, with: DeadLetterEdit()) else {
-            Issue.record("found")
-            return
-        }
+        #expect(store.replacing(id + 1_000_000, with: DeadLetterEdit()) == .notFound)
         let large = DeadLetterEdit(fields: [("a", String(repeating: "x", count: 11 << 20))])
-        guard case .tooLarge(10 << 20) = store.replacing(id, with: large) else {
-            Issue.record("taken")
-            return
-        }
+        #expect(store.replacing(id, with: large) == .tooLarge(bytesMax: 10 << 20))
         store.close()
-        guard case .refused(.stopping) = store.replacing(id, with: DeadLetterEdit()) else {
-            Issue.record("changed")
-            return
-        }
+        #expect(store.replacing(id, with: DeadLetterEdit()) == .refused(.stopping))
         #expect(store.purging(.ids([id])).end == .refused(.stopping))
     }
 
@@ -230,16 +211,13 @@ import Testing
         "A dead letter damaged on the disk is shown without its log and can only be purged or replaced"
     )
     func damaged() throws {
-        let store = try open()
+        let store = try directory.queue()
         _ = store.store(dead(0..<3))
         let id = try store.letters()[1].id
         let connection = try Connection(directory.path + "/queue.db", .readWrite)
         try connection.execute("UPDATE dead SET payload = zeroblob(30) WHERE id = \(id)")
         #expect(try store.deadLetter(id)?.log == nil)
-        guard case .unreadable = store.replacing(id, with: DeadLetterEdit(fields: [])) else {
-            Issue.record("replaced")
-            return
-        }
+        #expect(store.replacing(id, with: DeadLetterEdit(fields: [])) == .unreadable)
         let change = store.replaying(.matching(.init()))
         #expect(change.changed == 2 && change.unreadable == 1 && change.end == .complete)
         #expect(store.status.ledger.dead == 1)
@@ -252,7 +230,7 @@ import Testing
     )
     func damagedBytes() throws {
         for restarts in [false, true] {
-            let store = try open()
+            let store = try directory.queue()
             _ = store.store(dead(0..<6, filling: 200), dead(6..<9, code: "Other"))
             let ids = try store.letters().map(\.id)
             let connection = try Connection(directory.path + "/queue.db", .readWrite)
@@ -274,7 +252,7 @@ import Testing
             let rest: DurableQueue
             if restarts {
                 store.close()
-                rest = try open()
+                rest = try directory.queue()
             } else {
                 rest = store
             }
@@ -290,21 +268,17 @@ import Testing
 
     @Test("Dead letters survive a restart, and a ledger without them is corrected")
     func restart() throws {
-        do {
-            let store = try open()
-            defer { store.close() }
-            _ = store.store(dead(0..<10))
-        }
-        do {
-            let store = try open()
-            defer { store.close() }
-            #expect(try store.deadNumbers() == Array(0..<10))
-            #expect(store.status.repairedLogs == 0)
-            #expect(store.status.bytes == store.status.destinations["app"]?.deadBytes)
-        }
-        let connection = try Connection(directory.path + "/queue.db", .readWrite)
-        try connection.execute("DELETE FROM dead WHERE id = (SELECT min(id) FROM dead)")
-        let store = try open()
+        var store = try directory.queue()
+        _ = store.store(dead(0..<10))
+        store.close()
+        store = try directory.queue()
+        #expect(try store.deadNumbers() == Array(0..<10))
+        #expect(store.status.repairedLogs == 0)
+        #expect(store.status.bytes == store.status.destinations["app"]?.deadBytes)
+        store.close()
+        let first = "(SELECT min(id) FROM dead)"
+        try execute(in: directory.path + "/queue.db", "DELETE FROM dead WHERE id = \(first)")
+        store = try directory.queue()
         #expect(store.status.repairedLogs == 1)
         #expect(store.status.ledger.dead == 9 && store.status.ledger.discarded == 1)
         #expect(store.status.ledger.isClosed)
@@ -312,20 +286,17 @@ import Testing
 
     @Test("A long message is cut between characters")
     func message() throws {
-        let store = try open()
-        let reason = DeathReason(
-            code: "PostBodyInvalid",
-            message: "x" + String(repeating: "ü", count: 2000)
-        )
-        let letters = Batch.Dead(logs: timed([1], at: now), reason: reason)
-        _ = store.store(Batch(stream: .named("a"), logs: EncodedLogs(), dead: [letters]))
+        let store = try directory.queue()
+        let message = "x" + String(repeating: "ü", count: 2000)
+        let reason = DeathReason(code: "PostBodyInvalid", message: message)
+        _ = store.store(.dead(timed([1], at: now), because: reason))
         let kept = try store.letters()[0].reason.message
         #expect(kept.utf8.count == 1023 && kept.hasPrefix("xü") && kept.hasSuffix("ü"))
     }
 
     @Test("Simultaneous changes of dead letters are done or refused, and each gets one answer")
     func manyChanges() throws {
-        let store = try open()
+        let store = try directory.queue()
         _ = store.store(dead(0..<300))
         let ids = try store.letters().map(\.id)
         let answers = Awaited<DeadLetterChange>()

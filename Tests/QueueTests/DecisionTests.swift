@@ -14,27 +14,21 @@ extension DurableQueue {
         resets: Set<String> = [],
         _ subject: String = "something"
     ) -> DecisionRefusal? {
-        let answer = Awaited<DecisionRefusal?>()
         let entry = AuditEntry(
             actor: "admin",
             address: "127.0.0.1",
             action: "set",
             subject: subject
         )
-        decide(Decision(settings, resets: resets, entry)) { answer.put($0) }
-        return answer.take(1)[0]
+        return answer { decide(Decision(settings, resets: resets, entry), whenDurable: $0) }
     }
 
     func recalled() throws -> [String: [UInt8]] {
-        let answer = Awaited<Result<[String: [UInt8]], QueueError>>()
-        recall { answer.put($0) }
-        return try answer.take(1)[0].get()
+        try answer { recall($0) }.get()
     }
 
     func audited(before id: Int64? = nil, limit: Int = 100) throws -> [AuditRecord] {
-        let answer = Awaited<Result<[AuditRecord], QueueError>>()
-        audit(before: id, limit: limit) { answer.put($0) }
-        return try answer.take(1)[0].get()
+        try answer { audit(before: id, limit: limit, $0) }.get()
     }
 }
 
@@ -47,13 +41,11 @@ extension DurableQueue {
 
     @Test("What was decided is there after a restart, and what was reset is not")
     func restart() throws {
-        do {
-            let store = try open()
-            defer { store.close() }
-            #expect(store.decide(["a": [1, 2], "b": [3]]) == nil)
-            #expect(store.decide(["a": [4], "c": []], resets: ["b"]) == nil)
-        }
-        let store = try open()
+        var store = try open()
+        #expect(store.decide(["a": [1, 2], "b": [3]]) == nil)
+        #expect(store.decide(["a": [4], "c": []], resets: ["b"]) == nil)
+        store.close()
+        store = try open()
         #expect(try store.recalled() == ["a": [4], "c": []])
     }
 
@@ -162,7 +154,7 @@ extension DurableQueue {
             let store = try open()
             defer { store.close() }
             #expect(store.decide(["a": [1, 2]], "first") == nil)
-            _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
+            _ = store.store(Batch(logs(0..<10)))
         }
         let path = directory.path + "/queue.db"
         let connection = try Connection(path, .readWrite)

@@ -19,30 +19,12 @@ import Testing
 
     /// One log that takes some 600 bytes of the queue.
     private func batch(_ number: Int, _ stream: StreamKey = .named("a")) -> Batch {
-        let noise = randomBytes(440)
-        let body = Array("\(number);".utf8) + noise
-        let length = [UInt8(body.count & 0x7F) | 0x80, UInt8(body.count >> 7)]
-        return Batch(stream: stream, logs: EncodedLogs(bytes: [0x0A] + length + body, count: 1))
-    }
-
-    /// Everything that waits, in order.
-    private func drain(_ store: DurableQueue, _ consumer: Consumer, _ name: String) throws -> [Int]
-    {
-        var found: [Int] = []
-        while store.status.destinations[name]?.ledger.queued ?? 0 > 0 {
-            store.flush(name)
-            let packet = consumer.packets(1, of: name)[0]
-            found += try store.contents(of: packet)
-            store.end(packet, .stored)
-            _ = store.store()
-        }
-        return found
+        Batch(stream: stream, logs: logs([number], noise: 440))
     }
 
     @Test("A full destination refuses, others go on, and it takes again when something left")
     func reject() throws {
-        let store = try DurableQueue(configuration { $0.bytesMax = 20_000 }, journal: .silent)
-        defer { store.close() }
+        let store = try directory.open(configuration { $0.bytesMax = 20_000 })
         let consumer = Consumer(store)
         var stored = 0
         while store.store(batch(stored)) == .stored { stored += 1 }
@@ -59,8 +41,7 @@ import Testing
         #expect(store.store(other, batch(0)) == .refused(.destinationFull))
         #expect(store.status.destinations["other"]?.ledger.accepted == 1)
 
-        store.flush("app")
-        store.end(consumer.packets(1)[0], .stored)
+        store.end(consumer.sealed(), .stored)
         store.wait { $0.destinations["app"]?.admission == .open }
         #expect(store.admission(for: .named("app-log")) == .open)
         #expect(store.store(batch(0)) == .stored)
@@ -68,22 +49,20 @@ import Testing
 
     @Test("The journal says once what a destination refuses and why, and when it does not any more")
     func announcement() throws {
-        let lines = Awaited<[UInt8]>()
-        let journal = Journal(level: .info, format: .json) { lines.put($0) }
+        let lines = Awaited<String>()
         let configuration = configuration {
             $0.bytesMax = 20_000
             $0.logstoresMax = 1
         }
-        let store = try directory.open(configuration, journal: journal)
+        let store = try directory.open(configuration, journal: lines.journal())
         let consumer = Consumer(store)
         for _ in 0..<3 {
             while store.store(batch(0)) == .stored {}
-            store.flush("app")
-            store.end(consumer.packets(1)[0], .stored)
+            store.end(consumer.sealed(), .stored)
             store.wait { $0.bytes == 0 }
         }
         _ = store.store(batch(0, .named("a", destination: "other")))
-        var said = lines.take(2).map { String(decoding: $0, as: UTF8.self) }
+        var said = lines.take(2)
         #expect(said[0].contains("is full") && said[0].contains("\"app\""))
         #expect(said[0].contains("20000") && said[0].contains("remedy"))
         #expect(said[1].contains("takes batches again"))
@@ -94,7 +73,7 @@ import Testing
             _ = store.store(batch(0, .named("a", logstore: "x")))
             _ = store.admission(for: .named("y"))
         }
-        said = lines.take(1).map { String(decoding: $0, as: UTF8.self) }
+        said = lines.take(1)
         #expect(said[0].contains("too many logstores") && said[0].contains("\"app\""))
         #expect(lines.count == 0)
     }
@@ -102,7 +81,7 @@ import Testing
     @Test("What a destination has in the queue is the same after a restart")
     func restart() throws {
         let configuration = configuration { $0.bytesMax = 20_000 }
-        let first = try DurableQueue(configuration, journal: .silent)
+        let first = try directory.open(configuration)
         let before = Consumer(first)
         for number in 0..<10 { _ = first.store(batch(number, .named("\(number % 3)"))) }
         first.flush("app")
@@ -112,7 +91,7 @@ import Testing
         let store = try directory.open(configuration)
         #expect(store.status.destinations["app"]?.bytes == bytes)
         let consumer = Consumer(store)
-        #expect(try drain(store, consumer, "app").count == 10)
+        #expect(try consumer.drain("app").count == 10)
         #expect(store.status.destinations["app"]?.bytes == 0)
     }
 
@@ -122,14 +101,16 @@ import Testing
             $0.bytesMax = 20_000
             $0.overflow = .dropOldest
         }
-        let lines = Awaited<[UInt8]>()
-        let journal = Journal(level: .info, format: .json) { lines.put($0) }
-        let time = Locked(WallTime(seconds: 1_800_000_000))
-        let clock = QueueClock { time.withLock { $0 } }
-        let store = try directory.open(configuration, journal: journal, clock: clock)
+        let lines = Awaited<String>()
+        let clock = ManualClock()
+        let store = try directory.open(
+            configuration,
+            journal: lines.journal(),
+            clock: clock.queueClock
+        )
         let consumer = Consumer(store)
         for number in 0..<100 {
-            time.withLock { $0 = WallTime(nanoseconds: $0.nanoseconds + 1000) }
+            clock.advance(.microseconds(1))
             let outcome = store.store(batch(number, .named("\(number * number % 7)")))
             #expect(outcome == .stored)
             #expect(store.admission(for: .named("app-log")) == .open)
@@ -138,10 +119,10 @@ import Testing
         let app = try #require(store.status.destinations["app"])
         #expect((65...85).contains(app.ledger.expired))
         #expect(app.ledger.isClosed && app.dropped == Int(app.ledger.expired))
-        let left = try drain(store, consumer, "app").sorted()
+        let left = try consumer.drain("app").sorted()
         #expect(left == Array(Int(app.ledger.expired)..<100))
 
-        let said = lines.take(1).map { String(decoding: $0, as: UTF8.self) }
+        let said = lines.take(1)
         #expect(said[0].contains("oldest made room") && said[0].contains("\"app\""))
         store.wait { $0.bytes == 0 }
         #expect(lines.count == 0)
@@ -156,8 +137,7 @@ import Testing
         let store = try directory.open(configuration)
         let consumer = Consumer(store)
         for number in 0..<50 { _ = store.store(batch(number)) }
-        store.flush("app")
-        let sealed = consumer.packets(1)[0]
+        let sealed = consumer.sealed()
         #expect(store.store(batch(50)) == .refused(.destinationFull))
         #expect(store.admission(for: .named("app-log")) == .destinationFull)
         #expect(try store.contents(of: sealed) == Array(50 - sealed.logCount..<50))
@@ -174,7 +154,7 @@ import Testing
         }
         let store = try directory.open(configuration)
         _ = store.store(batch(0))
-        let large = Batch(stream: .named("a"), logs: logs([1], filling: 30_000))
+        let large = Batch(logs([1], filling: 30_000))
         #expect(store.store(large) == .refused(.destinationFull))
         #expect(store.status.ledger.queued == 1)
     }
@@ -198,15 +178,14 @@ import Testing
         for number in 20..<60 { #expect(store.store(batch(number)) == .stored) }
         #expect(store.status.bytes <= 40_000)
         #expect(store.status.destinations["other"]?.ledger.expired == 0)
-        let left = try drain(store, consumer, "app")
+        let left = try consumer.drain("app")
         #expect(left.last == 59 && left == Array(left[0]...59))
-        #expect(try drain(store, consumer, "other") == Array(0..<stored))
+        #expect(try consumer.drain("other") == Array(0..<stored))
     }
 
     @Test("As many logstores as may have logs do; one without logs gives its place to another")
     func logstores() throws {
-        let store = try DurableQueue(configuration { $0.logstoresMax = 3 }, journal: .silent)
-        defer { store.close() }
+        let store = try directory.open(configuration { $0.logstoresMax = 3 })
         let consumer = Consumer(store)
         func key(_ logstore: String) -> StreamKey { .named("a", logstore: logstore) }
         #expect(store.store(batch(0, key("w")), batch(0, key("x"))) == .stored)
@@ -232,16 +211,11 @@ import Testing
 
     @Test("A destination's own age decides when its logs expire")
     func age() throws {
-        let time = Locked(WallTime(seconds: 1_800_000_000))
-        let clock = QueueClock { time.withLock { $0 } }
-        let store = try DurableQueue(
-            configuration { $0.ageMax = .seconds(60) },
-            journal: .silent,
-            clock: clock
-        )
-        defer { store.close() }
+        let clock = ManualClock()
+        let configuration = configuration { $0.ageMax = .seconds(60) }
+        let store = try directory.open(configuration, clock: clock.queueClock)
         _ = store.store(batch(0), batch(1, .named("a", destination: "other")))
-        time.withLock { $0 = WallTime(seconds: $0.seconds + 61) }
+        clock.advance(.seconds(61))
         store.wait { $0.ledger.expired == 1 }
         #expect(store.status.destinations["app"]?.ledger.expired == 1)
         #expect(store.status.destinations["other"]?.ledger.queued == 1)
@@ -249,8 +223,7 @@ import Testing
 
     @Test("Rules that change at run time hold for what is stored and sealed next")
     func newRules() throws {
-        let store = try DurableQueue(configuration { _ in }, journal: .silent)
-        defer { store.close() }
+        let store = try directory.open(configuration { _ in })
         let consumer = Consumer(store)
         for number in 0..<40 { _ = store.store(batch(number)) }
         store.request(1, for: "app")
@@ -276,8 +249,7 @@ import Testing
 
     @Test("The status tells what each outlet has")
     func status() throws {
-        let store = try DurableQueue(configuration { _ in }, journal: .silent)
-        defer { store.close() }
+        let store = try directory.open(configuration { _ in })
         let consumer = Consumer(store)
         _ = store.store(batch(0, .named("a", logstore: "x")), batch(1, .named("a", logstore: "y")))
         store.flush("app")

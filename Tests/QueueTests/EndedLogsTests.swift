@@ -25,9 +25,7 @@ import Testing
     private func open(_ change: (inout QueueConfiguration) -> Void = { _ in }) throws
         -> DurableQueue
     {
-        var configuration = QueueConfiguration.small(directory.path)
-        change(&configuration)
-        let store = try DurableQueue(configuration, journal: .silent)
+        let store = try directory.queue(change)
         store.tellEnds(to: watcher)
         return store
     }
@@ -45,7 +43,7 @@ import Testing
 
     /// Stores the logs and returns their place.
     private func place(_ logs: EncodedLogs, in store: DurableQueue) throws -> BatchTrack.Place {
-        var batch = Batch(stream: .named("a"), logs: logs)
+        var batch = Batch(logs)
         let track = BatchTrack()
         batch.track = track
         #expect(store.store(batch) == .stored)
@@ -55,7 +53,6 @@ import Testing
     @Test("A refused log ends as the dead letter that it became")
     func refused() throws {
         let store = try open()
-        defer { store.close() }
         let place = try place(timed(0..<10, at: now), in: store)
         let sls = FakeSLS(store) { (try? number($0)).map { $0 == 3 || $0 == 7 } ?? true }
         try sls.run()
@@ -76,7 +73,6 @@ import Testing
     @Test("Late logs end from the last to the first, and those after them move up")
     func late() throws {
         let store = try open { $0.destinations["app"]?.lateLogs = .deadLetter }
-        defer { store.close() }
         var logs = EncodedLogs()
         for index in 0..<8 {
             let isLate = [1, 2, 5].contains(index)
@@ -104,7 +100,6 @@ import Testing
             $0.destinations["app"]?.overflow = .dropOldest
             $0.destinations["app"]?.bytesMax = 20_000
         }
-        defer { store.close() }
         let first = try place(logs(0..<10, noise: 1000), in: store)
         _ = try place(logs(10..<25, noise: 1000), in: store)
         store.wait { $0.ledger.expired == 10 }
@@ -114,8 +109,7 @@ import Testing
             ]
         )
         watcher.ended.withLock { $0 = [] }
-        store.flush("app")
-        let packet = Consumer(store).packets(1)[0]
+        let packet = Consumer(store).sealed()
         store.end(packet, .discard(FakeSLS.reason))
         store.wait { $0.ledger.discarded == 15 }
         let ended = ended(logs: 15)
@@ -136,11 +130,10 @@ import Testing
             $0.destinations["app"]?.overflow = .dropOldest
             $0.destinations["app"]?.bytesMax = 20_000
         }
-        defer { store.close() }
         let order = Orderer()
         store.tellEnds(to: order)
         func append(_ numbers: Range<Int>) {
-            let batch = Batch(stream: .named("a"), logs: logs(numbers, noise: 1000))
+            let batch = Batch(logs(numbers, noise: 1000))
             store.append([batch]) { _ in order.seen.put("answer") }
         }
         // In one commit both would share a row, and nothing would make room for it.
@@ -153,14 +146,7 @@ import Testing
     @Test("Logs that expire in a packet or while they wait end as expired")
     func expired() throws {
         let clock = ManualClock(at: .now)
-        var configuration = QueueConfiguration.small(directory.path)
-        configuration.ageMax = .seconds(60)
-        let store = try DurableQueue(
-            configuration,
-            journal: .silent,
-            clock: clock.queueClock
-        )
-        defer { store.close() }
+        let store = try directory.queue(clock: clock.queueClock) { $0.ageMax = .seconds(60) }
         store.tellEnds(to: watcher)
         let sealed = try place(logs(0..<10), in: store)
         store.flush("app")
@@ -178,12 +164,8 @@ import Testing
     @Test("Logs that are dead on arrival are told to their track")
     func onArrival() throws {
         let store = try open()
-        defer { store.close() }
-        let dead = Batch.Dead(
-            logs: timed(0..<3, at: now),
-            reason: DeathReason(code: "A", message: "m")
-        )
-        var batch = Batch(stream: .named("a"), logs: EncodedLogs(), dead: [dead], dropped: 2)
+        var batch = Batch.dead(timed(0..<3, at: now))
+        batch.dropped = 2
         let track = BatchTrack()
         batch.track = track
         #expect(store.store(batch) == .stored)

@@ -9,17 +9,14 @@ import Testing
 
 // Of the same suite, whose tests take turns: the disk's faults are the whole process's.
 extension FailureTests {
-    private var path: String { directory.path + "/faulty" }
-
     /// A queue of 300 logs, closed in good order.
     private func fill() throws {
-        DiskFault.set(.none)
-        let store = try DurableQueue(.small(path), journal: .silent)
-        defer { store.close() }
+        let store = try open()
         for row in 0..<30 {
             let numbers = row * 10..<row * 10 + 10
-            _ = store.store(Batch(stream: .named("a"), logs: logs(numbers, filling: 500)))
+            _ = store.store(Batch(logs(numbers, filling: 500)))
         }
+        store.close()
     }
 
     private var kept: [String] {
@@ -34,20 +31,14 @@ extension FailureTests {
     )
     func failedSalvage(fault: DiskFault) throws {
         try fill()
-        do {
-            try execute(in: path + "/queue.db", "UPDATE ledger SET delivered = -1")
-        }
+        try execute(in: path + "/queue.db", "UPDATE ledger SET delivered = -1")
         DiskFault.set(fault)
-        do {
-            let error = #expect(throws: QueueError.self) {
-                try DurableQueue(.small(path), journal: .silent)
-            }
-            #expect(error?.kind == (fault == .full ? .diskFull : .io))
-            #expect(kept.isEmpty)
+        let error = #expect(throws: QueueError.self) {
+            try DurableQueue(.small(path), journal: .silent)
         }
-        DiskFault.set(.none)
-        let store = try DurableQueue(.small(path), journal: .silent)
-        defer { store.close() }
+        #expect(error?.kind == (fault == .full ? .diskFull : .io))
+        #expect(kept.isEmpty)
+        let store = try open()
         #expect(store.status.salvages == 1)
         #expect(kept.count == 1)
         #expect(store.status.ledger.queued == 300)
@@ -57,32 +48,36 @@ extension FailureTests {
     /// is damaged.
     private func fillDamaged() throws -> Ledger {
         try fill()
-        let ledger: Ledger
-        do {
-            let store = try DurableQueue(.small(path), journal: .silent)
-            defer { store.close() }
-            let reason = DeathReason(code: "A", message: "m")
-            let now = UInt32(WallTime.now.seconds)
-            let dead = Batch.Dead(logs: timed(9000..<9010, at: now), reason: reason)
-            let empty = EncodedLogs(bytes: [], count: 0)
-            let batch = Batch(stream: .named("a"), logs: empty, dead: [dead])
-            #expect(store.store(batch) == .stored)
-            store.flush("app")
-            _ = Consumer(store).packets(1)
-            ledger = store.status.ledger
-        }
+        let store = try open()
+        let now = UInt32(WallTime.now.seconds)
+        #expect(store.store(.dead(timed(9000..<9010, at: now))) == .stored)
+        _ = Consumer(store).sealed()
+        let ledger = store.status.ledger
+        store.close()
         try execute(in: path + "/queue.db", "UPDATE ledger SET delivered = -1")
         return ledger
     }
 
-    /// Where a table begins; nil where the schema does.
-    private func place(of table: String?) throws -> Int64 {
-        guard let table else { return 0 }
-        let connection = try Connection(path + "/queue.db", .readWrite)
-        let page = try connection.integer(
-            "SELECT rootpage FROM sqlite_schema WHERE name = '\(table)'"
-        )
-        return (page - 1) * (try connection.integer("PRAGMA page_size"))
+    /// A sector where a table begins, or, for nil, the schema.
+    private func sector(
+        of table: String?,
+        in file: String? = nil,
+        openedAs name: String = "queue.corrupt-",
+        times: Int = .max
+    ) throws -> DiskFault.BadSector {
+        let database = path + "/queue.db"
+        let place = try table.map { try firstByte(of: $0, in: database) } ?? 0
+        return .init(in: file ?? database, at: Int64(place), openedAs: name, times: times)
+    }
+
+    /// Opens the damaged queue, of which a sector cannot be read.
+    private func open(spoiling sector: DiskFault.BadSector) throws -> DurableQueue {
+        DiskFault.spoil(sector)
+        return try open { $0.tuning.asideRetry = .milliseconds(10) }
+    }
+
+    private var marked: [String] {
+        TemporaryDirectory.names(in: path).filter { $0.hasSuffix("-unsaved") }
     }
 
     @Test(
@@ -92,54 +87,33 @@ extension FailureTests {
     )
     func passingReadError(table: String?, times: Int) throws {
         let before = try fillDamaged()
-        let sector = DiskFault.BadSector(
-            in: path + "/queue.db",
-            at: try place(of: table),
-            openedAs: "queue.corrupt-",
-            times: times
-        )
-        DiskFault.spoil(sector)
         defer { DiskFault.spoil(nil) }
-        var configuration = QueueConfiguration.small(path)
-        configuration.tuning.asideRetry = .milliseconds(10)
-        let store = try DurableQueue(configuration, journal: .silent)
-        defer { store.close() }
+        let store = try open(spoiling: sector(of: table, times: times))
         store.wait { $0.asideLogs == 0 }
         #expect(DiskFault.failuresLeft == 0)
         #expect(store.status.salvages == 1 && store.status.lostLogs == 0)
         #expect(store.status.ledger == before)
         #expect(store.status.packets == 1)
-        #expect(!TemporaryDirectory.names(in: path).contains { $0.hasSuffix("-unsaved") })
+        #expect(marked.isEmpty)
     }
 
     @Test("A sector that stays bad costs what lies on it after some attempts, and its file is kept")
     func badSectorInTable() throws {
         let before = try fillDamaged()
-        DiskFault.spoil(
-            DiskFault.BadSector(
-                in: path + "/queue.db",
-                at: try place(of: "dead"),
-                openedAs: "queue.corrupt-"
-            )
-        )
         defer { DiskFault.spoil(nil) }
-        var configuration = QueueConfiguration.small(path)
-        configuration.tuning.asideRetry = .milliseconds(10)
-        let store = try DurableQueue(configuration, journal: .silent)
+        let store = try open(spoiling: sector(of: "dead"))
         // The rest is there at once.
         #expect(store.status.salvages == 1 && store.status.ledger.queued == before.queued)
         store.wait { $0.asideLogs == 0 }
         #expect(store.status.lostLogs == 10 && store.status.ledger.isClosed)
-        let marked = TemporaryDirectory.names(in: path).filter { $0.hasSuffix("-unsaved") }
-        #expect(marked.count == 1)
+        let kept = marked
+        #expect(kept.count == 1)
         store.close()
-        let lines = Awaited<[UInt8]>()
-        let journal = Journal(level: .warning, format: .json) { lines.put($0) }
-        let again = try DurableQueue(configuration, journal: journal)
-        defer { again.close() }
-        #expect(TemporaryDirectory.names(in: path).filter { $0.hasSuffix("-unsaved") } == marked)
+        let lines = Awaited<String>()
+        let again = try directory.open(.small(path), journal: lines.journal(.warning))
+        #expect(marked == kept)
         #expect(again.status.unsavedCopyBytes > 8192)
-        let said = String(decoding: lines.take(1)[0], as: UTF8.self)
+        let said = lines.take(1)[0]
         #expect(said.contains("may have the only copy of logs"))
     }
 
@@ -149,10 +123,9 @@ extension FailureTests {
     )
     func badSectorInLaterStep(table: String) throws {
         _ = try fillDamaged()
-        let offset = try place(of: table)
         let data = DataDirectory(path: path)
         let aside = try data.linkAside(.now)
-        DiskFault.spoil(DiskFault.BadSector(in: aside, at: offset, openedAs: "queue.corrupt-"))
+        DiskFault.spoil(try sector(of: table, in: aside))
         defer { DiskFault.spoil(nil) }
         let (connection, _) = try QueueDatabase.connect(data.salvage, .small(path))
         let saved = try QueueDatabase(connection, path: data.salvage)
@@ -178,22 +151,16 @@ extension FailureTests {
     @Test("A first page that cannot be read holds up no start, and its logs come once it can")
     func badFirstPage() throws {
         let before = try fillDamaged()
-        DiskFault.spoil(
-            DiskFault.BadSector(in: path + "/queue.db", at: 0, openedAs: "queue.corrupt-")
-        )
         defer { DiskFault.spoil(nil) }
-        var configuration = QueueConfiguration.small(path)
-        configuration.tuning.asideRetry = .milliseconds(10)
-        let store = try DurableQueue(configuration, journal: .silent)
-        defer { store.close() }
+        let store = try open(spoiling: sector(of: nil))
         #expect(store.status.salvages == 1 && store.status.ledger.accepted == 0)
         #expect(store.store(Batch(stream: .named("b"), logs: logs([1]))) == .stored)
-        #expect(TemporaryDirectory.names(in: path).contains { $0.hasSuffix("-unsaved") })
+        #expect(!marked.isEmpty)
         DiskFault.spoil(nil)
         store.wait { $0.salvagedLogs == 310 }
         store.wait { $0.admission == .open && $0.ledger.accepted == before.accepted + 1 }
         #expect(store.status.ledger.queued == 301 && store.status.lostLogs == 0)
-        #expect(!TemporaryDirectory.names(in: path).contains { $0.hasSuffix("-unsaved") })
+        #expect(marked.isEmpty)
     }
 
     @Test(
@@ -202,18 +169,8 @@ extension FailureTests {
     )
     func badSectorAtBegin(table: String) throws {
         let before = try fillDamaged()
-        DiskFault.spoil(
-            DiskFault.BadSector(
-                in: path + "/queue.db",
-                at: try place(of: table),
-                openedAs: "queue.corrupt-"
-            )
-        )
         defer { DiskFault.spoil(nil) }
-        var configuration = QueueConfiguration.small(path)
-        configuration.tuning.asideRetry = .milliseconds(10)
-        let store = try DurableQueue(configuration, journal: .silent)
-        defer { store.close() }
+        let store = try open(spoiling: sector(of: table))
         // Only the table of streams says whose logs these are.
         let logs = table == "streams" ? 0 : before.queued
         store.wait { $0.salvagedLogs == logs + 10 }
@@ -225,18 +182,8 @@ extension FailureTests {
     @Test("A bad sector costs what lies on it, not the start")
     func badSector() throws {
         try fill()
-        var offset: Int64 = 0
-        do {
-            let connection = try Connection(path + "/queue.db", .readWrite)
-            let page = try connection.integer(
-                "SELECT rootpage FROM sqlite_schema WHERE name = 'rows_by_stream'"
-            )
-            offset = (page - 1) * (try connection.integer("PRAGMA page_size"))
-        }
-        DiskFault.spoil(DiskFault.BadSector(in: path + "/queue.db", at: offset))
         defer { DiskFault.spoil(nil) }
-        let store = try DurableQueue(.small(path), journal: .silent)
-        defer { store.close() }
+        let store = try open(spoiling: sector(of: "rows_by_stream", openedAs: ""))
         #expect(store.status.salvages == 1)
         #expect(store.status.lostLogs == 0)
         #expect(store.status.ledger.queued == 300)

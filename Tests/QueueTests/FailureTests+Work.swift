@@ -8,12 +8,8 @@ import Testing
 
 @testable import SQLiteQueue
 
+// Of the same suite, whose tests take turns: the disk's faults are the whole process's.
 extension FailureTests {
-    private func isolatingStore() throws -> DurableQueue {
-        DiskFault.set(.none)
-        return try DurableQueue(.small(directory.path + "/faulty"), journal: .silent)
-    }
-
     private func rollFault(_ generator: inout SeededGenerator) {
         let faults: [DiskFault] = [.full, .writeError, .syncError]
         let isFaulty = Int.random(in: 0..<4, using: &generator) == 0
@@ -22,13 +18,11 @@ extension FailureTests {
 
     @Test("Faults while packets are taken apart lose no log, and none dies or leaves twice")
     func faultsWhileIsolating() throws {
-        let store = try isolatingStore()
-        defer { store.close() }
+        let store = try open()
         var generator = SeededGenerator(seed: 5)
         let now = UInt32(WallTime.now.seconds)
         for start in stride(from: 0, to: 300, by: 30) {
-            let batch = Batch(stream: .named("a"), logs: timed(start..<start + 30, at: now))
-            #expect(store.store(batch) == .stored)
+            #expect(store.store(Batch(timed(start..<start + 30, at: now))) == .stored)
         }
         let guilty: Set<Int> = [0, 77, 78, 299]
         let consumer = Consumer(store)
@@ -40,18 +34,14 @@ extension FailureTests {
             rollFault(&generator)
             store.settle()
             guard consumer.waiting > 0 else {
-                DiskFault.set(.none)
-                store.wait { $0.admission == .open }
+                heal(store)
                 continue
             }
             let packet = consumer.next()[0]
-            var blocks: [StoredBlock]?
+            var blocks = try? store.blocks(of: packet)
             while blocks == nil {
+                heal(store)
                 blocks = try? store.blocks(of: packet)
-                if blocks == nil {
-                    DiskFault.set(.none)
-                    store.wait { $0.admission == .open }
-                }
             }
             let numbers = try entries(blocks ?? []).map(number)
             rollFault(&generator)
@@ -63,8 +53,7 @@ extension FailureTests {
             }
             failures = store.status.failures
         }
-        DiskFault.set(.none)
-        store.wait { $0.admission == .open }
+        heal(store)
         #expect(failures > 3)
         #expect(delivered.sorted() == (0..<300).filter { !guilty.contains($0) })
         #expect(try store.deadNumbers().sorted() == guilty.sorted())
@@ -76,14 +65,9 @@ extension FailureTests {
         "A change of dead letters that meets a fault is refused, and every letter is somewhere once"
     )
     func faultsWhileReplaying() throws {
-        let store = try isolatingStore()
-        defer { store.close() }
+        let store = try open()
         var generator = SeededGenerator(seed: 6)
-        let dead = Batch.Dead(
-            logs: timed(0..<3000, at: UInt32(WallTime.now.seconds)),
-            reason: FakeSLS.reason
-        )
-        _ = store.store(Batch(stream: .named("a"), logs: EncodedLogs(), dead: [dead]))
+        _ = store.store(.dead(timed(0..<3000, at: UInt32(WallTime.now.seconds))))
         var refusals = 0
         for round in 0..<40 {
             let ids = try store.letters().map(\.id).shuffled(using: &generator).prefix(50)
@@ -92,8 +76,7 @@ extension FailureTests {
             let change =
                 round.isMultiple(of: 2) ? store.replaying(selection) : store.purging(selection)
             if change.end != .complete { refusals += 1 }
-            DiskFault.set(.none)
-            store.wait { $0.admission == .open }
+            heal(store)
             let ledger = store.status.ledger
             #expect(ledger.dead + ledger.queued + ledger.discarded == 3000 && ledger.isClosed)
             let left = Set(try store.deadNumbers())
@@ -108,20 +91,14 @@ extension FailureTests {
         #expect(Set(replayed).count == replayed.count)
         #expect(replayed.count == store.status.ledger.delivered)
     }
-}
 
-// Of the same suite, whose tests take turns: the disk's faults are the whole process's.
-extension FailureTests {
     /// Whether a commit that failed is there is not known, and a number of a lane may hang on it.
     @Test("No number of a lane is used for two packets when commits fail", arguments: [21, 22, 23])
     func lanes(seed: UInt64) throws {
-        DiskFault.set(.none)
-        var configuration = QueueConfiguration.small(directory.path + "/faulty")
         let limits = PacketLimits(rawBytes: 1 << 20, logs: 5, age: .milliseconds(1))
         var rules = DestinationRules(packet: limits)
         rules.lanes = 3
-        configuration.destinations = ["app": rules]
-        let store = try DurableQueue(configuration, journal: .silent)
+        let store = try open { $0.destinations = ["app": rules] }
         let consumer = Consumer(store, requesting: 4)
         var generator = SeededGenerator(seed: seed)
         var sent: [Lane: String] = [:]
@@ -139,26 +116,21 @@ extension FailureTests {
         func giveBack() {
             guard let index = held.indices.randomElement(using: &generator) else { return }
             let packet = held.remove(at: index)
-            if Int.random(in: 0..<5, using: &generator) == 0 {
-                store.end(packet, .relane)
-            } else {
-                store.end(packet, .stored)
-            }
+            let moves = Int.random(in: 0..<5, using: &generator) == 0
+            store.end(packet, moves ? .relane : .stored)
             store.request(1, for: "app")
         }
         for number in 0..<300 {
             let faults: [DiskFault] = [.none, .none, .none, .writeError, .syncError]
             DiskFault.set(faults.randomElement(using: &generator) ?? .none)
             if number % 10 == 0 {
-                DiskFault.set(.none)
-                store.wait { $0.admission == .open }
+                heal(store)
             }
             _ = store.store(Batch(stream: .named("\(number % 3)"), logs: logs([number])))
             try takeAll()
             giveBack()
         }
-        DiskFault.set(.none)
-        store.wait { $0.admission == .open }
+        heal(store)
         while store.status.ledger.queued > 0 {
             store.flush("app")
             store.settle()
@@ -169,26 +141,22 @@ extension FailureTests {
         #expect(store.status.failures > 10)
         #expect(store.status.relanes > 3)
         #expect(store.status.ledger.isClosed)
-        store.close()
     }
-}
 
-extension FailureTests {
     @Test("What a failed transaction would have lost is neither told nor counted")
     func lossesOnce() throws {
         DiskFault.set(.none)
         defer { DiskFault.set(.none) }
-        var configuration = QueueConfiguration.small(directory.path + "/faulty")
+        var configuration = QueueConfiguration.small(path)
         configuration.ageMax = .seconds(60)
         configuration.tuning.housekeeping = .zero
         let clock = ManualClock()
-        let lines = Awaited<[UInt8]>()
-        let journal = Journal(level: .warning, format: .json) { lines.put($0) }
+        let lines = Awaited<String>()
+        let journal = lines.journal(.warning)
         do {
             let store = try DurableQueue(configuration, journal: .silent, clock: clock.queueClock)
-            _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
-            store.flush("app")
-            _ = Consumer(store).packets(1)
+            _ = store.store(Batch(logs(0..<10)))
+            _ = Consumer(store).sealed()
             store.close()
         }
         let handle = try QueueHandle(configuration)
@@ -201,22 +169,17 @@ extension FailureTests {
         #expect(reopens(owner))
         owner.doHousekeeping(isQuiet: true)
         #expect(owner.store?.destinations.named("app").ledger.expired == 10)
-        let said = lines.take(2).map { String(decoding: $0, as: UTF8.self) }
+        let said = lines.take(2)
         #expect(said[0].contains("cannot be written"))
         #expect(said[1].contains("logs expired") && said[1].contains("\"logs\":10"))
     }
-}
 
-// Of the same suite, whose tests take turns: the disk's faults are the whole process's.
-extension FailureTests {
     @Test(
         "A request whose commit failed was not answered for, and is stored when it comes again",
         arguments: [DiskFault.full, .writeError]
     )
     func repeatsAfterFailure(fault: DiskFault) throws {
-        DiskFault.set(.none)
-        let store = try DurableQueue(.small(directory.path + "/faulty"), journal: .silent)
-        defer { store.close() }
+        let store = try open()
         #expect(store.send(1000) == .stored)
         DiskFault.set(fault)
         for _ in 0..<2 {
@@ -225,8 +188,7 @@ extension FailureTests {
                 continue
             }
         }
-        DiskFault.set(.none)
-        store.wait { $0.admission == .open }
+        heal(store)
         #expect(store.send(1000) == BatchIdentity.of(1000).repeated)
         #expect(store.send(2000) == .stored)
         #expect(store.send(2000) == BatchIdentity.of(2000).repeated)
@@ -235,22 +197,19 @@ extension FailureTests {
 
     @Test("Whether a commit that failed to sync is there or not, its logs are stored once")
     func repeatsAfterFailedSync() throws {
-        DiskFault.set(.none)
-        let store = try DurableQueue(.small(directory.path + "/faulty"), journal: .silent)
+        let store = try open()
         var generator = SeededGenerator(seed: 5)
         for number in 0..<60 {
             if Int.random(in: 0..<3, using: &generator) == 0 { DiskFault.set(.syncError) }
             var outcome = store.send(number * 1000)
             while case .refused = outcome {
-                DiskFault.set(.none)
-                store.wait { $0.admission == .open }
+                heal(store)
                 outcome = store.send(number * 1000)
             }
         }
         #expect(store.status.failures > 0)
         #expect(store.status.ledger.accepted == 600)
         #expect(store.status.repeats.known == 60)
-        store.close()
     }
 
     @Test(
@@ -270,7 +229,7 @@ extension FailureTests {
         var isRefused = false
         while !isRefused, sent < 1_000_000 {
             for _ in 0..<500 {
-                let batch = Batch(stream: .named("a"), logs: logs([sent], filling: 1))
+                let batch = Batch(logs([sent], filling: 1))
                 store.append([batch], identity: .of(sent * 1000)) { answers.put($0) }
                 sent += 1
             }
@@ -278,25 +237,16 @@ extension FailureTests {
         }
         #expect(isRefused)
         #expect(store.status.problem == nil && store.status.failures == 0)
-        let consumer = Consumer(store)
-        store.flush("app")
-        store.request(1000, for: "app")
-        while store.status.ledger.queued > 0 {
-            for packet in consumer.next() { store.end(packet, .stored) }
-            store.wait { $0.packets == 0 || consumer.waiting > 0 }
-        }
+        try drain(store, Consumer(store))
         #expect(store.status.failures == 0)
         #expect(store.status.ledger.isClosed)
     }
-}
 
-extension FailureTests {
     @Test(
         "A disk without room for a copy of an older queue leaves it as it is, and says how much is missing"
     )
     func noRoomForCopy() throws {
         let older = try TemporaryDirectory().fillLog()
-        let path = directory.path + "/faulty"
         try open().close()
         for name in ["queue.db", "queue.db-wal"] {
             writeFile("\(path)/\(name)", readFile("\(older.path)/\(name)"))

@@ -11,9 +11,34 @@ import Testing
 @Suite(.timeLimit(.minutes(5)), .serialized) struct FailureTests {
     let directory = TemporaryDirectory()
 
-    func open() throws -> DurableQueue {
+    var path: String { directory.path + "/faulty" }
+
+    func open(
+        _ change: (inout QueueConfiguration) -> Void = { _ in }
+    ) throws -> DurableQueue {
         DiskFault.set(.none)
-        return try DurableQueue(.small(directory.path + "/faulty"), journal: .silent)
+        var configuration = QueueConfiguration.small(path)
+        change(&configuration)
+        return try directory.open(configuration)
+    }
+
+    /// Ends the fault, and waits until the queue has recovered.
+    func heal(_ store: DurableQueue) {
+        DiskFault.set(.none)
+        store.wait { $0.admission == .open }
+    }
+
+    /// Everything that waits is delivered.
+    func drain(_ store: DurableQueue, _ consumer: Consumer) throws {
+        store.flush("app")
+        store.request(1000, for: "app")
+        while store.status.ledger.queued > 0 {
+            for packet in consumer.next() {
+                #expect(try store.blocks(of: packet).count > 0)
+                store.end(packet, .stored)
+            }
+            store.wait { $0.packets == 0 || consumer.waiting > 0 }
+        }
     }
 
     @Test(
@@ -22,25 +47,21 @@ import Testing
     )
     func failingWrites(fault: DiskFault) throws {
         let store = try open()
-        defer { store.close() }
-        #expect(store.store(Batch(stream: .named("a"), logs: logs(0..<10))) == .stored)
+        #expect(store.store(Batch(logs(0..<10))) == .stored)
         DiskFault.set(fault)
         let reason = fault == .full ? QueueAdmission.diskFull : .failing
         for number in 10..<13 {
-            let batch = Batch(stream: .named("a"), logs: logs([number]))
-            #expect(store.store(batch) == .refused(reason))
+            #expect(store.store(Batch(logs([number]))) == .refused(reason))
         }
         #expect(store.admission == reason)
         #expect(store.status.problem != nil)
         #expect(store.status.failures > 0)
 
-        DiskFault.set(.none)
-        store.wait { $0.admission == .open }
-        #expect(store.store(Batch(stream: .named("a"), logs: logs(20..<30))) == .stored)
+        heal(store)
+        #expect(store.store(Batch(logs(20..<30))) == .stored)
         #expect(store.status.problem == nil)
         let consumer = Consumer(store)
-        store.flush("app")
-        let contents = try store.contents(of: consumer.packets(1)[0])
+        let contents = try store.contents(of: consumer.sealed())
         // What was refused after a failed sync may be there all the same: nobody can know.
         #expect(contents.filter { !(10..<13).contains($0) } == Array(0..<10) + Array(20..<30))
         #expect(fault == .syncError || contents.count == 20)
@@ -54,24 +75,22 @@ import Testing
     )
     func failingBesideReader(fault: DiskFault) throws {
         let store = try open()
-        #expect(store.store(Batch(stream: .named("a"), logs: logs(0..<10))) == .stored)
-        let reader = try Connection(directory.path + "/faulty/queue.db", .readOnly)
+        #expect(store.store(Batch(logs(0..<10))) == .stored)
+        let reader = try Connection(path + "/queue.db", .readOnly)
         try reader.execute("BEGIN; SELECT count(*) FROM rows")
-        #expect(store.store(Batch(stream: .named("a"), logs: logs(10..<20))) == .stored)
+        #expect(store.store(Batch(logs(10..<20))) == .stored)
         DiskFault.set(fault)
-        #expect(store.store(Batch(stream: .named("a"), logs: logs([99]))) != .stored)
+        #expect(store.store(Batch(logs([99]))) != .stored)
         DiskFault.set(.none)
         let start = Moment.now
         store.wait { $0.admission == .open || .now - start > .seconds(4) }
-        #expect(store.store(Batch(stream: .named("a"), logs: logs(20..<30))) == .stored)
+        #expect(store.store(Batch(logs(20..<30))) == .stored)
         #expect(try reader.integer("SELECT count(*) FROM rows") == 1)
         try reader.execute("COMMIT")
         store.close()
 
         let again = try open()
-        defer { again.close() }
-        again.flush("app")
-        let found = try again.contents(of: Consumer(again).packets(1)[0])
+        let found = try again.contents(of: Consumer(again).sealed())
         #expect(found.filter { $0 != 99 } == Array(0..<30))
         #expect(again.status.salvages == 0 && again.status.repairedLogs == 0)
     }
@@ -79,9 +98,8 @@ import Testing
     @Test("What delivery asks for and acknowledges meanwhile is done afterwards")
     func deliveryDuringFailure() throws {
         let store = try open()
-        defer { store.close() }
         let consumer = Consumer(store)
-        _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
+        _ = store.store(Batch(logs(0..<10)))
         _ = store.store(Batch(stream: .named("b"), logs: logs(10..<20)))
         store.flush("app")
         let packets = consumer.packets(2)
@@ -113,8 +131,7 @@ import Testing
             do {
                 return try store.contents(of: packet)
             } catch let error as QueueError where error.kind == .io {
-                DiskFault.set(.none)
-                store.wait { $0.admission == .open }
+                heal(store)
                 return try store.contents(of: packet)
             }
         }
@@ -141,8 +158,7 @@ import Testing
             if number % 5 == 0 { store.flush("app") }
             try takeAll()
         }
-        DiskFault.set(.none)
-        store.wait { $0.admission == .open }
+        heal(store)
         while store.status.ledger.queued > 0 {
             store.flush("app")
             try takeAll()
@@ -178,7 +194,7 @@ import Testing
         var stored = 0
         var outcome = AppendOutcome.stored
         while outcome == .stored {
-            outcome = store.store(Batch(stream: .named("a"), logs: noise()))
+            outcome = store.store(Batch(noise()))
             if outcome == .stored { stored += 1 }
         }
         #expect(outcome == .refused(.diskFull))
@@ -187,8 +203,7 @@ import Testing
 
         unlink(directory.path + "/ballast")
         store.wait { $0.admission == .open }
-        let batch = Batch(stream: .named("a"), logs: logs([1]))
-        #expect(store.store(batch) == .stored)
+        #expect(store.store(Batch(logs([1]))) == .stored)
         let consumer = Consumer(store)
         store.flush("app")
         store.request(100, for: "app")
@@ -218,22 +233,12 @@ import Testing
         for _ in 0..<2 {
             let before = store.status.ledger.accepted
             var outcome = AppendOutcome.stored
-            while outcome == .stored {
-                outcome = store.store(Batch(stream: .named("a"), logs: noise()))
-            }
+            while outcome == .stored { outcome = store.store(Batch(noise())) }
             #expect(outcome == .refused(.diskFull))
             #expect(store.status.problem == nil)
             #expect(store.status.ledger.accepted > before + 10)
 
-            store.flush("app")
-            store.request(1000, for: "app")
-            while store.status.ledger.queued > 0 {
-                for packet in consumer.next() {
-                    #expect(try store.blocks(of: packet).count > 0)
-                    store.end(packet, .stored)
-                }
-                store.wait { $0.packets == 0 || consumer.waiting > 0 }
-            }
+            try drain(store, consumer)
             store.wait { $0.admission == .open }
         }
         #expect(store.status.failures == 0)
@@ -254,7 +259,7 @@ import Testing
             journal: .silent
         )
         defer { store.close() }
-        while store.store(Batch(stream: .named("a"), logs: noise())) == .stored {}
+        while store.store(Batch(noise())) == .stored {}
         let (full, stored) = (store.status.databaseBytes, Int(store.status.ledger.queued))
         #expect(full > 6 << 20)
         let consumer = Consumer(store)

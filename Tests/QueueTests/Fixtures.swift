@@ -45,11 +45,31 @@ extension TemporaryDirectory {
 
     /// Opens a small queue in the directory.
     func queue(
+        journal: Journal = .silent,
+        clock: QueueClock = .started(),
         _ change: (inout QueueConfiguration) -> Void = { _ in }
     ) throws(QueueError) -> DurableQueue {
         var configuration = QueueConfiguration.small(path)
         change(&configuration)
-        return try open(configuration)
+        return try open(configuration, journal: journal, clock: clock)
+    }
+}
+
+extension TemporaryDirectory {
+    /// Opens a store of which delivery holds nothing.
+    func openStore(
+        _ configuration: QueueConfiguration,
+        now: @escaping @Sendable () -> WallTime = { .now }
+    ) throws -> OpenStore {
+        try OpenStore.open(path + "/queue.db", configuration, now: now, handed: []).0
+    }
+
+    /// What its files take of the disk.
+    var takenBytes: Int {
+        names.reduce(0) { sum, name in
+            var about = stat()
+            return stat("\(path)/\(name)", &about) == 0 ? sum + Int(about.st_blocks) * 512 : sum
+        }
     }
 }
 
@@ -58,6 +78,15 @@ func execute(in database: String, _ sql: String) throws {
     let connection = try Connection(database, .readWrite)
     try connection.execute(sql)
     try connection.finish()
+}
+
+/// Where a table or index of the database begins.
+func firstByte(of table: String, in database: String) throws -> Int {
+    let connection = try Connection(database, .readWrite)
+    let sql = "SELECT rootpage FROM sqlite_schema WHERE name = '\(table)'"
+    let place = try (connection.integer(sql) - 1) * connection.integer("PRAGMA page_size")
+    try connection.finish()
+    return Int(place)
 }
 
 /// A time of day that a test sets, or steps as a system does when it learns the time.
@@ -121,7 +150,8 @@ func logs(_ numbers: some Sequence<Int>, filling: Int = 20) -> EncodedLogs {
 func logs(_ numbers: some Sequence<Int>, noise bytes: Int) -> EncodedLogs {
     logs(numbers) { number in
         var generator = SeededGenerator(seed: UInt64(number))
-        return (0..<bytes).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        let words = (0..<(bytes + 7) / 8).map { _ in generator.next() }
+        return words.withUnsafeBytes { Array($0.prefix(bytes)) }
     }
 }
 
@@ -165,12 +195,77 @@ func numbers(_ blocks: [StoredBlock]) throws -> [Int] {
     return found
 }
 
+/// What the body's callback is given.
+func answer<Answer: Sendable>(
+    _ body: (@escaping @Sendable (Answer) -> Void) throws -> Void
+) rethrows -> Answer {
+    let answer = Awaited<Answer>()
+    try body { answer.put($0) }
+    return answer.take(1)[0]
+}
+
+extension Batch {
+    /// Logs of the stream that most tests use.
+    init(_ logs: EncodedLogs) { self.init(stream: .named("a"), logs: logs) }
+
+    /// Dead letters alone.
+    static func dead(
+        _ logs: EncodedLogs,
+        _ stream: StreamKey = .named("a"),
+        because reason: DeathReason = .tooLarge
+    ) -> Batch {
+        let dead = Batch.Dead(logs: logs, reason: reason)
+        return Batch(stream: stream, logs: EncodedLogs(), dead: [dead])
+    }
+}
+
+extension DeathReason {
+    static let tooLarge = DeathReason(code: "ValueTooLarge", message: "a value is too long")
+}
+
+extension Awaited<String> {
+    /// A journal whose lines arrive here.
+    func journal(_ level: Journal.Level = .info) -> Journal {
+        Journal(level: level, format: .json) { self.put(String(decoding: $0, as: UTF8.self)) }
+    }
+}
+
+extension OpenStore {
+    /// Takes batches as a turn of the owner does.
+    func take(_ batches: [Batch]) throws {
+        #expect(try intake.stage(batches) == nil)
+        try intake.writeStaged()
+        try commit()
+    }
+}
+
+extension QueueOwner {
+    /// Does what was posted.
+    func takeTurn() {
+        _ = takeMessages()
+        turn()
+    }
+
+    /// Does what is due when housekeeping is.
+    func keepHouse() {
+        schedule.makeHousekeepingDue()
+        doHousekeeping(isQuiet: true)
+    }
+}
+
 extension DurableQueue {
     /// Appends and waits for the answer.
-    func store(_ batches: Batch...) -> AppendOutcome {
-        let answer = Awaited<AppendOutcome>()
-        append(batches) { answer.put($0) }
-        return answer.take(1)[0]
+    func store(_ batches: Batch...) -> AppendOutcome { store(batches) }
+
+    func store(
+        _ batches: [Batch],
+        identity: BatchIdentity? = nil,
+        sender: String? = nil,
+        tally: IntakeTally? = nil
+    ) -> AppendOutcome {
+        answer {
+            append(batches, identity: identity, sender: sender, tally: tally, whenDurable: $0)
+        }
     }
 
     func contents(of packet: SealedPacket) throws -> [Int] {
@@ -228,6 +323,27 @@ final class Consumer: Sendable {
     func packets(_ count: Int, of destination: String = "app") -> [SealedPacket] {
         store.request(count, for: destination)
         return arrived.take(count)
+    }
+
+    /// What waits, as a packet.
+    func sealed() -> SealedPacket {
+        store.flush("app")
+        return packets(1)[0]
+    }
+
+    /// Everything that waits, in order.
+    func drain(_ destination: String = "app", _ logstore: String? = nil) throws -> [Int] {
+        var found: [Int] = []
+        while store.status.destinations[destination]?.ledger.queued ?? 0 > 0 {
+            store.flush(destination)
+            let outlet = logstore.map { Outlet(destination: destination, logstore: $0) }
+            let packet = outlet.map { packets(1, of: $0) } ?? packets(1, of: destination)
+            #expect(logstore == nil || packet[0].stream.logstore == logstore)
+            found += try store.contents(of: packet[0])
+            store.end(packet[0], .stored)
+            store.settle()
+        }
+        return found
     }
 
     /// The same of one outlet, which must have been announced.
@@ -293,26 +409,16 @@ extension DurableQueue {
         for _ in 0..<2 { _ = store() }
     }
 
-    func change(
-        _ begin: (@escaping @Sendable (DeadLetterChange) -> Void) -> Void
-    ) -> DeadLetterChange {
-        let answer = Awaited<DeadLetterChange>()
-        begin { answer.put($0) }
-        return answer.take(1)[0]
-    }
-
     func replaying(_ selection: DeadLetterSelection) -> DeadLetterChange {
-        change { change(.replay, selection, whenDone: $0) }
+        answer { change(.replay, selection, whenDone: $0) }
     }
 
     func purging(_ selection: DeadLetterSelection) -> DeadLetterChange {
-        change { change(.purge, selection, whenDone: $0) }
+        answer { change(.purge, selection, whenDone: $0) }
     }
 
     func replacing(_ id: Int64, with edit: DeadLetterEdit) -> DeadLetterEditOutcome {
-        let answer = Awaited<DeadLetterEditOutcome>()
-        replace(id, with: edit) { answer.put($0) }
-        return answer.take(1)[0]
+        answer { replace(id, with: edit, whenDone: $0) }
     }
 
     /// All that match, page by page.

@@ -22,14 +22,13 @@ import Testing
     private func open(_ percent: Int, in path: String? = nil) throws -> DurableQueue {
         var configuration = QueueConfiguration.small(path ?? directory.path)
         configuration.destinations = rules(percent)
-        return try DurableQueue(configuration, journal: .silent, clock: clock.queueClock)
+        return try directory.open(configuration, clock: clock.queueClock)
     }
 
     private func fill(_ store: DurableQueue, _ numbers: Range<Int>, stream: String = "a") {
         for start in stride(from: numbers.lowerBound, to: numbers.upperBound, by: 10) {
             let end = min(start + 10, numbers.upperBound)
-            let batch = Batch(stream: .named(stream), logs: logs(start..<end))
-            #expect(store.store(batch) == .stored)
+            #expect(store.store(Batch(stream: .named(stream), logs: logs(start..<end))) == .stored)
         }
     }
 
@@ -51,7 +50,6 @@ import Testing
     )
     func share(percent: Int, of20: Int) throws {
         let store = try open(percent)
-        defer { store.close() }
         let consumer = Consumer(store)
         #expect(try begin(store, consumer, backlog: 300) == Array(0..<10))
         fill(store, 300..<500)
@@ -70,7 +68,6 @@ import Testing
     @Test("Without a share the order is strict, and no stream is divided")
     func strict() throws {
         let store = try open(0)
-        defer { store.close() }
         let consumer = Consumer(store)
         _ = try begin(store, consumer, backlog: 100)
         fill(store, 100..<200)
@@ -82,7 +79,6 @@ import Testing
     @Test("Of many streams those without a backlog get the share, in turn")
     func manyStreams() throws {
         let store = try open(20)
-        defer { store.close() }
         let consumer = Consumer(store)
         for stream in 0..<20 {
             fill(store, stream * 100..<stream * 100 + 50, stream: "\(stream)")
@@ -101,7 +97,6 @@ import Testing
     @Test("A stream of less than a packet leaves with its fresh logs, and is not divided")
     func small() throws {
         let store = try open(20)
-        defer { store.close() }
         let consumer = Consumer(store)
         _ = try begin(store, consumer, backlog: 15)
         fill(store, 15..<18)
@@ -112,7 +107,6 @@ import Testing
     @Test("No generation begins while nothing is sent, however long the outage lasts")
     func outage() throws {
         let store = try open(20)
-        defer { store.close() }
         for round in 0..<5 {
             fill(store, round * 20..<round * 20 + 20)
             clock.advance(.seconds(100))
@@ -123,7 +117,6 @@ import Testing
     @Test("When fresh logs exceed their share, the newest go first and the backlog keeps its order")
     func generations() throws {
         let store = try open(20)
-        defer { store.close() }
         let consumer = Consumer(store)
         var left = try begin(store, consumer, backlog: 100)
         for round in 1...4 {
@@ -145,7 +138,6 @@ import Testing
     @Test("A stream with many generations takes turns with other streams as one")
     func oneTurn() throws {
         let store = try open(20)
-        defer { store.close() }
         let consumer = Consumer(store)
         _ = try begin(store, consumer, backlog: 100)
         for round in 1...4 {
@@ -178,7 +170,6 @@ import Testing
         let status = first.status
         first.close()
         let store = try open(50, in: copy.path)
-        defer { store.close() }
         #expect(store.status.ledger == status.ledger && store.status.bytes == status.bytes)
         #expect(store.status.streams == 2 && store.status.repairedLogs == 0)
         let consumer = Consumer(store)
@@ -194,7 +185,6 @@ import Testing
     @Test("Empty generations are removed: a key's last logs leave one stream and no bytes")
     func forgotten() throws {
         let store = try open(20)
-        defer { store.close() }
         let consumer = Consumer(store)
         fill(store, 0..<100)
         clock.advance(.seconds(100))
@@ -215,7 +205,6 @@ import Testing
     @Test("The share can be changed, and taken away, while there is a backlog")
     func changed() throws {
         let store = try open(50)
-        defer { store.close() }
         let consumer = Consumer(store)
         _ = try begin(store, consumer, backlog: 100)
         fill(store, 100..<200)

@@ -18,7 +18,7 @@ import Testing
         // A copy for a crash must not meet a checkpoint half-way.
         configuration.tuning.housekeeping = .seconds(3600)
         configuration.tuning.checkpointBytes = 64 << 20
-        return try DurableQueue(configuration, journal: .silent)
+        return try directory.open(configuration)
     }
 
     @Test(
@@ -28,9 +28,8 @@ import Testing
     )
     func guilty(rowBytes: Int, guilty: [Int]) throws {
         let store = try open(rowBytes)
-        defer { store.close() }
         let logs = timed(0..<1024, at: seconds)
-        #expect(store.store(Batch(stream: .named("a"), logs: logs)) == .stored)
+        #expect(store.store(Batch(logs)) == .stored)
         let sls = FakeSLS(store) { (try? guilty.contains(number($0))) ?? true }
         try sls.run()
         #expect(try sls.numbers.sorted() == (0..<1024).filter { !guilty.contains($0) })
@@ -49,7 +48,6 @@ import Testing
     @Test("If each log of a packet is refused, each becomes a dead letter with the reason")
     func allGuilty() throws {
         let store = try open(500)
-        defer { store.close() }
         let before = WallTime.now
         let trailer = GroupTrailer(topic: "t", source: "s", tags: [("a", "b")])
         let key = StreamKey(destination: "app", logstore: "app-log", trailer: trailer)
@@ -71,11 +69,9 @@ import Testing
     @Test("Pieces take turns with everything else of their outlet, the smallest first")
     func order() throws {
         let store = try open()
-        defer { store.close() }
         let consumer = Consumer(store)
-        _ = store.store(Batch(stream: .named("a"), logs: timed(0..<100, at: seconds)))
-        store.flush("app")
-        let packet = consumer.packets(1)[0]
+        _ = store.store(Batch(timed(0..<100, at: seconds)))
+        let packet = consumer.sealed()
         for (stream, logs) in [("b", 100..<110), ("c", 110..<121)] {
             _ = store.store(Batch(stream: .named(stream), logs: timed(logs, at: seconds)))
         }
@@ -120,17 +116,14 @@ import Testing
     @Test("Logs that wait behind a packet stay behind its pieces, and nothing is mixed up")
     func waitingBehind() throws {
         let store = try open()
-        defer { store.close() }
         let consumer = Consumer(store)
-        _ = store.store(Batch(stream: .named("a"), logs: timed(0..<7, at: seconds)))
-        store.flush("app")
-        let packet = consumer.packets(1)[0]
-        _ = store.store(Batch(stream: .named("a"), logs: timed(7..<20, at: seconds)))
+        _ = store.store(Batch(timed(0..<7, at: seconds)))
+        let packet = consumer.sealed()
+        _ = store.store(Batch(timed(7..<20, at: seconds)))
         store.end(packet, .isolate(FakeSLS.reason))
         store.settle()
         let copy = directory.copy()
         let again = try open(in: copy.path)
-        defer { again.close() }
         #expect(again.status.ledger == store.status.ledger)
         #expect(again.status.bytes == store.status.bytes)
         for store in [store, again] {
@@ -146,13 +139,12 @@ import Testing
         let guilty = [5, 77]
         let refuses = { (log: LogEntry) in (try? guilty.contains(number(log))) ?? true }
         let first = try open(300)
-        _ = first.store(Batch(stream: .named("a"), logs: timed(0..<100, at: seconds)))
+        _ = first.store(Batch(timed(0..<100, at: seconds)))
         let before = FakeSLS(first, refuses: refuses)
         for _ in 0..<steps { _ = try before.step() }
         let copy = directory.copy()
         first.close()
         let second = try open(in: copy.path)
-        defer { second.close() }
         #expect(second.status.repairedLogs == 0 && second.status.ledger.isClosed)
         let after = FakeSLS(second, refuses: refuses)
         try after.run()
@@ -165,11 +157,10 @@ import Testing
     @Test("Rows whose numbers leave no room between them are cut as well")
     func tightNumbers() throws {
         let store = try open()
-        _ = store.store(Batch(stream: .named("a"), logs: timed(0..<10, at: seconds)))
-        store.flush("app")
-        _ = Consumer(store).packets(1)
+        _ = store.store(Batch(timed(0..<10, at: seconds)))
+        _ = Consumer(store).sealed()
         for number in 10..<20 {
-            _ = store.store(Batch(stream: .named("a"), logs: timed([number], at: seconds)))
+            _ = store.store(Batch(timed([number], at: seconds)))
         }
         store.close()
         // The rows behind move to where the first one's spare numbers are.
@@ -197,7 +188,6 @@ import Testing
         try connection.finish()
 
         let again = try open()
-        defer { again.close() }
         let sls = FakeSLS(again) { (try? number($0) == 3) ?? true }
         try sls.run()
         #expect(try sls.numbers.sorted() == (0..<20).filter { $0 != 3 })
@@ -208,12 +198,10 @@ import Testing
     @Test("A row that changed on the disk is found by isolating it, and only its logs are lost")
     func damaged() throws {
         let store = try open(300)
-        defer { store.close() }
         let consumer = Consumer(store)
         let logs = timed(0..<20, at: seconds)
-        _ = store.store(Batch(stream: .named("a"), logs: logs))
-        store.flush("app")
-        let packet = consumer.packets(1)[0]
+        _ = store.store(Batch(logs))
+        let packet = consumer.sealed()
         let connection = try Connection(directory.path + "/queue.db", .readWrite)
         try connection.execute(
             "UPDATE rows SET payload = zeroblob(size) WHERE id = \(packet.rows.lowerBound)"
@@ -230,11 +218,9 @@ import Testing
     @Test("Isolated twice, or isolated and acknowledged, a packet is taken apart once")
     func twice() throws {
         let store = try open()
-        defer { store.close() }
         let consumer = Consumer(store)
-        _ = store.store(Batch(stream: .named("a"), logs: timed(0..<4, at: seconds)))
-        store.flush("app")
-        let packet = consumer.packets(1)[0]
+        _ = store.store(Batch(timed(0..<4, at: seconds)))
+        let packet = consumer.sealed()
         for _ in 0..<2 { store.end(packet, .isolate(FakeSLS.reason)) }
         let pieces = consumer.packets(2)
         #expect(pieces.map(\.logCount) == [2, 2])
@@ -249,22 +235,20 @@ import Testing
 
     @Test("A discarded packet is gone, counted with its reason, and told of once")
     func discard() throws {
-        let lines = Awaited<[UInt8]>()
-        let journal = Journal(level: .warning, format: .json) { lines.put($0) }
-        let store = try directory.open(.small(directory.path), journal: journal)
+        let lines = Awaited<String>()
+        let store = try directory.open(.small(directory.path), journal: lines.journal(.warning))
         let consumer = Consumer(store)
         let reason = DeathReason(code: "Unauthorized", message: "no", requestID: "A", status: 401)
         for number in 0..<3 {
-            _ = store.store(Batch(stream: .named("a"), logs: timed([number], at: seconds)))
-            store.flush("app")
-            store.end(consumer.packets(1)[0], .discard(reason))
+            _ = store.store(Batch(timed([number], at: seconds)))
+            store.end(consumer.sealed(), .discard(reason))
         }
         store.settle()
         let shown = try #require(store.status.destinations["app"])
         #expect(shown.ledger.discarded == 3 && shown.ledger.queued == 0)
         #expect(shown.refusedLogs == 3 && shown.lastRefusal == reason)
         #expect(store.status.rows == 0 && store.status.bytes == 0)
-        let line = String(decoding: lines.take(1)[0], as: UTF8.self)
+        let line = lines.take(1)[0]
         #expect(line.contains("Unauthorized") && line.contains("drop_unauthorized"))
         #expect(lines.count == 0)
     }

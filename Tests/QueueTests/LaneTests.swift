@@ -17,9 +17,7 @@ import Testing
     }
 
     private func open(lanes: Int) throws -> DurableQueue {
-        var configuration = QueueConfiguration.small(directory.path)
-        configuration.destinations = ["app": rules(lanes: lanes)]
-        return try directory.open(configuration)
+        try directory.queue { $0.destinations = ["app": rules(lanes: lanes)] }
     }
 
     /// Stores so many packets of ten logs each.
@@ -64,27 +62,23 @@ import Testing
         let packets = consumer.next(2)
         #expect(Set(packets.map(\.stream.logstore)) == ["x", "y"])
         #expect(packets[0].lane?.key != packets[1].lane?.key)
-        let other = Batch(stream: .named("a", destination: "other"), logs: logs(0..<1))
-        _ = store.store(other)
+        _ = store.store(Batch(stream: .named("a", destination: "other"), logs: logs(0..<1)))
         store.flush("other")
         #expect(consumer.packets(1, of: "other")[0].lane == nil)
     }
 
     @Test("A restart hands over the same packets in the same lanes, and says so")
     func restart() throws {
-        let before: [SealedPacket]
-        do {
-            let store = try open(lanes: 2)
-            fill(store, packets: 4)
-            let consumer = Consumer(store)
-            let first = consumer.packets(2)
-            store.end(first[0], .stored)
-            before = [first[1], consumer.packets(1)[0]]
-            store.close()
-        }
+        var store = try open(lanes: 2)
+        fill(store, packets: 4)
+        var consumer = Consumer(store)
+        let first = consumer.packets(2)
+        store.end(first[0], .stored)
+        let before = [first[1], consumer.packets(1)[0]]
+        store.close()
         #expect(before[1].lane?.sequence == 2)
-        let store = try open(lanes: 2)
-        let consumer = Consumer(store)
+        store = try open(lanes: 2)
+        consumer = Consumer(store)
         store.request(4, for: "app")
         let again = consumer.next(2)
         #expect(again.map(\.lane) == before.map(\.lane))
@@ -160,12 +154,7 @@ import Testing
     func takenBack() throws {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.destinations = ["app": rules(lanes: 2)]
-        let (store, _) = try OpenStore.open(
-            directory.path + "/queue.db",
-            configuration,
-            now: { .now },
-            handed: []
-        )
+        let store = try directory.openStore(configuration)
         let key = StreamKey.named("a")
         #expect(try store.intake.stage([Batch(stream: key, logs: logs(0..<10))]) == nil)
         try store.intake.writeStaged()
@@ -188,7 +177,7 @@ import Testing
         let seconds = UInt32(WallTime.now.seconds)
         for packet in 0..<3 {
             let logs = timed(packet * 10..<packet * 10 + 10, at: seconds)
-            #expect(store.store(Batch(stream: .named("a"), logs: logs)) == .stored)
+            #expect(store.store(Batch(logs)) == .stored)
         }
         let packets = consumer.packets(2)
         store.end(packets[0], .isolate(FakeSLS.reason))
@@ -317,20 +306,17 @@ import Testing
 
     @Test("Of two packets that claim one lane, the later one gets another")
     func claimedTwice() throws {
-        var before: [SealedPacket] = []
-        do {
-            let store = try open(lanes: 4)
-            fill(store, packets: 4)
-            before = Consumer(store).packets(3)
-            store.close()
-            try execute(
-                in: directory.path + "/queue.db",
-                """
-                UPDATE packets SET lane_key = (SELECT lane_key FROM packets ORDER BY number LIMIT 1)
-                WHERE number = (SELECT max(number) FROM packets)
-                """
-            )
-        }
+        let first = try open(lanes: 4)
+        fill(first, packets: 4)
+        let before = Consumer(first).packets(3)
+        first.close()
+        try execute(
+            in: directory.path + "/queue.db",
+            """
+            UPDATE packets SET lane_key = (SELECT lane_key FROM packets ORDER BY number LIMIT 1)
+            WHERE number = (SELECT max(number) FROM packets)
+            """
+        )
         var given: Lane?
         for _ in 0..<2 {
             let store = try open(lanes: 4)
@@ -348,20 +334,17 @@ import Testing
 
     @Test("A salvage keeps the lanes that can be read, and what is sealed anew gets new ones")
     func salvage() throws {
-        var before: [SealedPacket] = []
-        do {
-            let store = try open(lanes: 4)
-            fill(store, packets: 6)
-            before = Consumer(store).packets(4)
-            store.close()
-            try execute(
-                in: directory.path + "/queue.db",
-                """
-                UPDATE packets SET lane_sequence = -5 WHERE number = \(before[0].number);
-                UPDATE packets SET logs = 3 WHERE number = \(before[1].number)
-                """
-            )
-        }
+        let first = try open(lanes: 4)
+        fill(first, packets: 6)
+        let before = Consumer(first).packets(4)
+        first.close()
+        try execute(
+            in: directory.path + "/queue.db",
+            """
+            UPDATE packets SET lane_sequence = -5 WHERE number = \(before[0].number);
+            UPDATE packets SET logs = 3 WHERE number = \(before[1].number)
+            """
+        )
         let store = try open(lanes: 4)
         #expect(store.status.salvages == 1)
         let consumer = Consumer(store)

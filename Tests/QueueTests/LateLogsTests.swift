@@ -42,7 +42,7 @@ import Testing
     )
     func rewrite(rowBytes: Int) throws {
         let store = try open(.rewrite, rowBytes: rowBytes)
-        _ = store.store(Batch(stream: .named("a"), logs: mixed()))
+        _ = store.store(Batch(mixed()))
         let sls = FakeSLS(store, refuses: isLate)
         try sls.run()
         // Nothing is halved: one refusal, one packet in its place.
@@ -68,7 +68,7 @@ import Testing
     )
     func drop(rowBytes: Int) throws {
         let store = try open(.drop, rowBytes: rowBytes)
-        _ = store.store(Batch(stream: .named("a"), logs: mixed()))
+        _ = store.store(Batch(mixed()))
         let sls = FakeSLS(store, refuses: isLate)
         try sls.run()
         #expect(sls.requests == 2)
@@ -80,7 +80,7 @@ import Testing
     @Test("Dead letters of late logs name the time as the reason", arguments: [64 << 10, 60])
     func deadLetter(rowBytes: Int) throws {
         let store = try open(.deadLetter, rowBytes: rowBytes)
-        _ = store.store(Batch(stream: .named("a"), logs: mixed()))
+        _ = store.store(Batch(mixed()))
         let sls = FakeSLS(store, refuses: isLate)
         try sls.run()
         #expect(sls.requests == 2)
@@ -102,7 +102,7 @@ import Testing
         let one = timed([1], at: almostOld)
         logs.bytes += one.bytes
         logs.count += 1
-        _ = store.store(Batch(stream: .named("a"), logs: logs))
+        _ = store.store(Batch(logs))
         let reason = DeathReason(
             code: "PostBodyInvalid",
             message: "a log is bad",
@@ -121,7 +121,7 @@ import Testing
         configuration.destinations["app"]?.lateLogs = .rewrite
         let clock = ManualClock(at: WallTime(seconds: 5)).queueClock
         let store = try directory.open(configuration, clock: clock)
-        _ = store.store(Batch(stream: .named("a"), logs: timed(0..<3, at: 5)))
+        _ = store.store(Batch(timed(0..<3, at: 5)))
         let reason = DeathReason(
             code: "PostBodyInvalid",
             message: "a log is bad",
@@ -137,7 +137,7 @@ import Testing
     @Test("A packet of late logs alone leaves no packet when they are dropped")
     func nothingLeft() throws {
         let store = try open(.drop)
-        _ = store.store(Batch(stream: .named("a"), logs: timed(0..<5, at: old)))
+        _ = store.store(Batch(timed(0..<5, at: old)))
         let sls = FakeSLS(store, refuses: isLate)
         try sls.run()
         #expect(sls.requests == 1)
@@ -148,7 +148,7 @@ import Testing
     @Test("A packet with a late and a bad log needs both: its time first, then the halves")
     func lateAndBad() throws {
         let store = try open(.rewrite)
-        _ = store.store(Batch(stream: .named("a"), logs: mixed()))
+        _ = store.store(Batch(mixed()))
         let sls = FakeSLS(store) { isLate($0) || (try? number($0) == 33) ?? true }
         try sls.run()
         #expect(try sls.numbers.sorted() == (0..<50).filter { $0 != 33 })

@@ -57,7 +57,7 @@ import Testing
         writeFile(path + "-wal", log)
         let before = readFile(path)
         let error = #expect(throws: SQLiteError.self) {
-            try OpenStore.open(path, .small(copy.path), now: { .now }, handed: [])
+            try copy.openStore(.small(copy.path))
         }
         #expect(error?.kind == .corrupt)
         #expect(readFile(path) == before)
@@ -71,12 +71,7 @@ import Testing
         let reader = try Connection(path, .readOnly)
         try reader.execute("BEGIN; SELECT count(*) FROM rows")
         let log = readFile(path + "-wal")
-        let (store, _) = try OpenStore.open(
-            path,
-            .small(copy.path),
-            now: { .now },
-            handed: []
-        )
+        let store = try copy.openStore(.small(copy.path))
         #expect(store.files.isLogCertain && store.destinations.named("app").ledger.queued == 300)
         #expect(readFile(path + "-wal").starts(with: log))
     }
@@ -192,21 +187,20 @@ import Testing
         var configuration = QueueConfiguration.small(path)
         configuration.durability = durability
         configuration.tuning.checkpointBytes = 1 << 20
+        // On a busy machine there are idle moments, in which the log is moved as well.
+        configuration.tuning.housekeeping = .seconds(60)
         let store = try directory.open(configuration)
         defer { store.close() }
         let consumer = Consumer(store)
         let bytes: [UInt8] = [0x0A, 0x80, 0x80, 0x04]
         for _ in 0..<dead {
             let noise = EncodedLogs(bytes: bytes + randomBytes(1 << 16), count: 1)
-            let reason = DeathReason(code: "Test", message: "")
-            let dead = [Batch.Dead(logs: noise, reason: reason)]
-            let batch = Batch(stream: .named("a"), logs: EncodedLogs(), dead: dead)
-            #expect(store.store(batch) == .stored)
+            #expect(store.store(.dead(noise)) == .stored)
         }
         let before = store.status.checkpoints
         for _ in 0..<200 {
             let noise = EncodedLogs(bytes: bytes + randomBytes(1 << 16), count: 1)
-            #expect(store.store(Batch(stream: .named("a"), logs: noise)) == .stored)
+            #expect(store.store(Batch(noise)) == .stored)
             guard delivers else { continue }
             store.flush("app")
             store.request(1, for: "app")

@@ -26,8 +26,7 @@ import Testing
             defer { store.close() }
             for row in 0..<120 {
                 let first = (life * 120 + row) * 10
-                let batch = Batch(stream: .named("a"), logs: logs(first..<first + 10, filling: 40))
-                #expect(store.store(batch) == .stored)
+                #expect(store.store(Batch(logs(first..<first + 10, filling: 40))) == .stored)
             }
         }
         let connection = try Connection(directory.path + "/queue.db", .readOnly)
@@ -168,11 +167,8 @@ import Testing
         let store = try directory.queue()
         defer { store.close() }
         for row in 0..<100 {
-            let batch = Batch(
-                stream: .named("s\(row % 3)"),
-                logs: logs(row * 3..<row * 3 + 3, filling: 500)
-            )
-            #expect(store.store(batch) == .stored)
+            let logs = logs(row * 3..<row * 3 + 3, filling: 500)
+            #expect(store.store(Batch(stream: .named("s\(row % 3)"), logs: logs)) == .stored)
         }
     }
 
@@ -226,8 +222,7 @@ import Testing
         for place in head + [100, 104, 105, 108, 109, 7500, 8100, 8191] {
             let copy = directory.copy()
             overwrite(copy) { $0[place] ^= 1 << (place % 8) }
-            let store = try DurableQueue(.small(copy.path), journal: .silent)
-            defer { store.close() }
+            let store = try copy.queue()
             let found = store.status.ledger
             #expect(found.isClosed && found.accepted == 300 && found.queued == 300, "byte \(place)")
         }

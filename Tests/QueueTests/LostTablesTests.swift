@@ -10,15 +10,14 @@ import Testing
 /// A table whose first page is gone costs what it held, is said, and takes no log with it.
 @Suite(.timeLimit(.minutes(1))) struct LostTablesTests {
     let directory = TemporaryDirectory()
-    private let lines = Awaited<[UInt8]>()
+    private let lines = Awaited<String>()
 
     private func open() throws -> DurableQueue {
-        let journal = Journal(level: .warning, format: .json) { [lines] in lines.put($0) }
-        return try directory.open(.small(directory.path), journal: journal)
+        try directory.open(.small(directory.path), journal: lines.journal(.warning))
     }
 
     private func said() -> String {
-        String(decoding: lines.take(lines.count).joined(), as: UTF8.self)
+        lines.take(lines.count).joined()
     }
 
     /// Ten logs and a decision, stored in good order; then the first page of `table` is zeroed.
@@ -26,19 +25,13 @@ import Testing
         do {
             let store = try open()
             defer { store.close() }
-            #expect(store.store(Batch(stream: .named("a"), logs: logs(0..<10))) == .stored)
+            #expect(store.store(Batch(logs(0..<10))) == .stored)
             #expect(store.decide(["a": [1, 2]], "first") == nil)
         }
         let database = directory.path + "/queue.db"
-        let connection = try Connection(database, .readWrite)
-        let page = try connection.integer(
-            "SELECT rootpage FROM sqlite_schema WHERE name = '\(table)'"
-        )
-        let pageBytes = try Int(connection.integer("PRAGMA page_size"))
-        try connection.finish()
+        let start = try firstByte(of: table, in: database)
         var bytes = readFile(database)
-        let start = Int(page - 1) * pageBytes
-        for index in start..<start + pageBytes { bytes[index] = 0 }
+        for index in start..<start + 8192 { bytes[index] = 0 }
         writeFile(database, bytes)
     }
 
@@ -54,8 +47,7 @@ import Testing
 
     private func expectTenLogs(in store: DurableQueue) throws {
         #expect(store.status.ledger.queued == 10 && store.status.ledger.isClosed)
-        store.flush("app")
-        let packet = Consumer(store).packets(1)[0]
+        let packet = Consumer(store).sealed()
         #expect(try store.contents(of: packet).elementsEqual(0..<10))
         store.end(packet, .stored)
         store.wait { $0.ledger.delivered == 10 }
@@ -72,7 +64,7 @@ import Testing
         do {
             let store = try DurableQueue(.small(directory.path), journal: journal)
             defer { store.close() }
-            #expect(store.store(Batch(stream: .named("a"), logs: logs(0..<10))) == .stored)
+            #expect(store.store(Batch(logs(0..<10))) == .stored)
         }
         let database = directory.path + "/queue.db"
         var bytes = readFile(database)
@@ -148,11 +140,9 @@ import Testing
     /// Ten logs queued and a hundred dead, of which one is changed; returns the ledger of before.
     private func fill(_ change: String? = nil) throws -> Ledger {
         let store = try DurableQueue(.small(directory.path), journal: .silent)
-        let reason = DeathReason(code: "A", message: "m")
         let now = UInt32(WallTime.now.seconds)
-        let dead = Batch.Dead(logs: timed(0..<100, at: now, filling: 900), reason: reason)
-        let batch = Batch(stream: .named("a"), logs: timed(100..<110, at: now), dead: [dead])
-        #expect(store.store(batch) == .stored)
+        let dead = Batch.dead(timed(0..<100, at: now, filling: 900))
+        #expect(store.store(dead, Batch(timed(100..<110, at: now))) == .stored)
         let ledger = store.status.ledger
         store.close()
         if let change {
@@ -199,25 +189,21 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct IndexRepairTests {
     let directory = TemporaryDirectory()
-    private let lines = Awaited<[UInt8]>()
+    private let lines = Awaited<String>()
 
     private var database: String { directory.path + "/queue.db" }
 
     private func open() throws -> DurableQueue {
         let limits = PacketLimits(rawBytes: 1 << 20, logs: 100, age: .seconds(3600))
-        let journal = Journal(level: .info, format: .json) { [lines] in lines.put($0) }
-        return try DurableQueue(.small(directory.path, packets: limits), journal: journal)
+        return try DurableQueue(.small(directory.path, packets: limits), journal: lines.journal())
     }
 
     /// A sealed packet of a hundred logs, and a hundred that wait.
     private func fill() throws -> (packet: SealedPacket, ledger: Ledger) {
         let store = try open()
         for row in 0..<20 {
-            let batch = Batch(
-                stream: .named("a"),
-                logs: logs(row * 10..<row * 10 + 10, filling: 700)
-            )
-            #expect(store.store(batch) == .stored)
+            let logs = logs(row * 10..<row * 10 + 10, filling: 700)
+            #expect(store.store(Batch(logs)) == .stored)
         }
         return (Consumer(store).packets(1)[0], store.status.ledger)
     }
@@ -225,14 +211,11 @@ import Testing
     /// Where the index says how many logs the first or the last row has.
     private func placeInIndex(_ order: String = "") throws -> Int {
         let connection = try Connection(database, .readOnly)
-        let root = try connection.integer(
-            "SELECT rootpage FROM sqlite_schema WHERE name = 'rows_by_stream'"
-        )
         let received = try connection.integer(
             "SELECT received FROM rows ORDER BY id \(order) LIMIT 1"
         )
         let wanted = withUnsafeBytes(of: received.bigEndian, Array.init)
-        let start = Int(root - 1) * 8192
+        let start = try firstByte(of: "rows_by_stream", in: database)
         let page = Array(readFile(database)[start..<start + 8192])
         let place = try #require(
             (0...page.count - 8).first { Array(page[$0..<$0 + 8]) == wanted }
@@ -251,7 +234,7 @@ import Testing
         let store = try open()
         #expect(store.status.salvages == 0 && store.status.ledger == ledger)
         #expect(!directory.names.contains { $0.hasPrefix("queue.corrupt-") })
-        let said = lines.take(lines.count).map { String(decoding: $0, as: UTF8.self) }
+        let said = lines.take(lines.count)
         #expect(said.contains { $0.contains("rebuilt from its table") })
         let consumer = Consumer(store)
         let found = consumer.packets(1)[0]
@@ -267,7 +250,7 @@ import Testing
         writeFile(database, bytes)
         let store = try open()
         #expect(store.status.salvages == 0 && store.status.ledger == ledger)
-        let said = lines.take(lines.count).map { String(decoding: $0, as: UTF8.self) }
+        let said = lines.take(lines.count)
         #expect(said.contains { $0.contains("rebuilt from its table") })
         #expect(!said.contains { $0.contains("ledger did not agree") })
     }
@@ -277,9 +260,7 @@ import Testing
         let (_, ledger) = try fill()
         var bytes = readFile(database)
         bytes[try placeInIndex()] = 11
-        let connection = try Connection(database, .readOnly)
-        let page = try connection.integer("SELECT rootpage FROM sqlite_schema WHERE name = 'dead'")
-        bytes[Int(page - 1) * 8192] = 0x55
+        bytes[try firstByte(of: "dead", in: database)] = 0x55
         writeFile(database, bytes)
         let store = try open()
         #expect(store.status.salvages == 1 && store.status.ledger == ledger)

@@ -10,41 +10,28 @@ import Testing
     let directory = TemporaryDirectory()
 
     private func open(
-        _ lines: Awaited<[UInt8]> = Awaited(),
+        _ lines: Awaited<String> = Awaited(),
         _ change: (inout QueueConfiguration) -> Void = { _ in }
     ) throws -> DurableQueue {
-        var configuration = QueueConfiguration.small(directory.path)
-        configuration.destinations["app"]?.bytesMax = 20_000
-        change(&configuration)
-        let journal = Journal(level: .info, format: .json) { lines.put($0) }
-        return try DurableQueue(configuration, journal: journal)
+        try directory.queue(journal: lines.journal()) {
+            $0.destinations["app"]?.bytesMax = 20_000
+            change(&$0)
+        }
     }
 
     /// Ten logs for each of two destinations. Those for `app` need more than its bound.
     private func copies(isRequired: Bool, filling: Int = 3000) -> [Batch] {
         [
-            Batch(stream: .named("a"), logs: noise(10, filling), isRequired: isRequired),
+            Batch(stream: .named("a"), logs: logs(0..<10, noise: filling), isRequired: isRequired),
             Batch(stream: .named("a", destination: "other"), logs: logs(0..<10)),
         ]
-    }
-
-    private func noise(_ count: Int, _ filling: Int) -> EncodedLogs {
-        var bytes: [UInt8] = []
-        for _ in 0..<count {
-            let body = randomBytes(filling)
-            bytes += [0x0A, UInt8(body.count & 0x7F) | 0x80, UInt8(body.count >> 7)] + body
-        }
-        return EncodedLogs(bytes: bytes, count: count)
     }
 
     @Test("A request is refused whole if a required destination is full")
     func required() throws {
         let store = try open()
-        defer { store.close() }
         for batches in [copies(isRequired: true), copies(isRequired: true).reversed()] {
-            let answer = Awaited<AppendOutcome>()
-            store.append(batches) { answer.put($0) }
-            #expect(answer.take(1) == [.refused(.destinationFull)])
+            #expect(store.store(batches) == .refused(.destinationFull))
         }
         #expect(store.status.ledger == Ledger() && store.status.rows == 0)
         #expect(store.status.intake == IntakeTally())
@@ -52,13 +39,11 @@ import Testing
 
     @Test("A full optional destination is skipped and counted, and the others get their logs")
     func optional() throws {
-        let lines = Awaited<[UInt8]>()
+        let lines = Awaited<String>()
         let store = try open(lines)
         let tally = IntakeTally(received: 12, filtered: 1, dropped: 1, routed: 10, copies: 20)
         for batches in [copies(isRequired: false), copies(isRequired: false).reversed()] {
-            let answer = Awaited<AppendOutcome>()
-            store.append(batches, identity: nil, sender: nil, tally: tally) { answer.put($0) }
-            #expect(answer.take(1) == [.stored])
+            #expect(store.store(batches, tally: tally) == .stored)
         }
         let status = store.status
         #expect(status.destinations["other"]?.ledger.accepted == 20)
@@ -66,7 +51,7 @@ import Testing
         #expect(status.destinations["app"]?.ledger.skipped == 20)
         #expect(status.destinations["app"]?.bytes == 0)
         #expect(status.intake.received == 24 && status.intake.copies == 40)
-        let said = String(decoding: lines.take(1)[0], as: UTF8.self)
+        let said = lines.take(1)[0]
         #expect(said.contains("skipped") && said.contains("\"app\"") && said.contains("20"))
         store.close()
 
@@ -79,13 +64,10 @@ import Testing
     @Test("A skipped batch tells its track, so that a capture does not take it for delivered")
     func tracked() throws {
         let store = try open()
-        defer { store.close() }
         let tracks = [BatchTrack(), BatchTrack()]
         var batches = copies(isRequired: false)
         for index in batches.indices { batches[index].track = tracks[index] }
-        let answer = Awaited<AppendOutcome>()
-        store.append(batches) { answer.put($0) }
-        #expect(answer.take(1) == [.stored])
+        #expect(store.store(batches) == .stored)
         let news = tracks.map { $0.takeNews() }
         #expect(news.map(\.skipped) == [10, 0])
         #expect(news[0].places.isEmpty && news[1].places.count == 1)
@@ -97,11 +79,10 @@ import Testing
             $0.destinations["app"]?.logstoresMax = 1
             $0.streamsMax = 4
         }
-        defer { store.close() }
         func batch(_ logstore: String, filling: Int = 10, isRequired: Bool = true) -> Batch {
             Batch(
                 stream: .named("a", logstore: logstore),
-                logs: noise(1, filling + 128),
+                logs: logs([Int.random(in: 0..<1 << 20)], noise: filling + 128),
                 isRequired: isRequired
             )
         }
@@ -128,10 +109,9 @@ import Testing
     @Test("A full queue refuses the whole request, whatever is optional")
     func fullQueue() throws {
         let store = try open { $0.bytesMax = 30_000 }
-        defer { store.close() }
         let large = Batch(
             stream: .named("a", destination: "other"),
-            logs: noise(10, 3000),
+            logs: logs(0..<10, noise: 3000),
             isRequired: false
         )
         #expect(store.store(large) == .refused(.full))

@@ -135,12 +135,7 @@ import Testing
         )
         configuration.ageMax = .seconds(60)
         configuration.tuning.idleStreams = 0
-        let (store, _) = try OpenStore.open(
-            directory.path + "/queue.db",
-            configuration,
-            now: clock.queueClock.now,
-            handed: []
-        )
+        let store = try directory.openStore(configuration, now: clock.queueClock.now)
         let outlet = Outlet.named("app-log")
         let stays = Batch(stream: .named("stays"), logs: logs(0..<1))
         for round in 0..<500 {
@@ -151,9 +146,7 @@ import Testing
             store.expiry.look()
             _ = try store.expiry.expire(until: .now + .seconds(60))
             // The one that stays has something always.
-            #expect(try store.intake.stage([stays]) == nil)
-            try store.intake.writeStaged()
-            try store.commit()
+            try store.take([stays])
         }
         let queued = try #require(store.destinations["app"]?.outlets[outlet.logstore])
         #expect(queued.streamCount <= 2)
@@ -177,12 +170,7 @@ import Testing
         var configuration = QueueConfiguration.small(directory.path)
         configuration.destinations["app"]?.packet.age = .seconds(10)
         configuration.destinations["app"]?.logstoresMax = 10_000
-        return try OpenStore.open(
-            directory.path + "/queue.db",
-            configuration,
-            now: { [clock] in clock.now },
-            handed: []
-        ).0
+        return try directory.openStore(configuration, now: clock.queueClock.now)
     }
 
     @Test("A turn looks at the logstore that got logs or a request, and not at the thousand others")

@@ -32,10 +32,7 @@ import Testing
     }
 
     private func dead(_ number: Int) -> Batch {
-        let batch = batch(number)
-        let reason = DeathReason(code: "ValueTooLarge", message: "too long")
-        let letter = Batch.Dead(logs: batch.logs, reason: reason)
-        return Batch(stream: batch.stream, logs: EncodedLogs(), dead: [letter])
+        .dead(batch(number).logs)
     }
 
     private func expired(_ store: DurableQueue, _ name: String) -> Int64 {
@@ -45,7 +42,6 @@ import Testing
     @Test("Dead letters make the oldest logs go as others do")
     func deadLetters() throws {
         let store = try open { $0["app"]?.bytesMax = 20_000 }
-        defer { store.close() }
         for number in 0..<40 { #expect(store.store(batch(number)) == .stored) }
         for number in 40..<60 {
             #expect(store.store(dead(number)) == .stored)
@@ -58,7 +54,6 @@ import Testing
     @Test("Where dead letters alone exceed the bound no log is dropped for it")
     func nothingHelps() throws {
         let store = try open { $0["app"]?.bytesMax = 40_000 }
-        defer { store.close() }
         for number in 0..<20 { #expect(store.store(batch(number)) == .stored) }
         for number in 20..<40 { #expect(store.store(dead(number)) == .stored) }
         var lower = DestinationRules()
@@ -73,7 +68,6 @@ import Testing
     @Test("No log is dropped if dead letters alone exceed the queue's bound")
     func nothingHelpsTheQueue() throws {
         let store = try open { _ in }
-        defer { store.close() }
         for number in 0..<20 { #expect(store.store(batch(number)) == .stored) }
         for number in 20..<40 { #expect(store.store(dead(number)) == .stored) }
         var lower = DestinationRules()
@@ -95,7 +89,6 @@ import Testing
             if isOwnBound { $0["app"]?.bytesMax = 20_000 }
             $0["app"]?.packet.logs = 1
         }
-        defer { store.close() }
         for number in 0..<40 { #expect(store.store(batch(number)) == .stored) }
         let reason = DeathReason(code: "InvalidKey", message: "bad")
         let consumer = Consumer(store)
@@ -111,18 +104,15 @@ import Testing
 
     @Test("The journal names the bound to raise", arguments: [true, false])
     func remedy(isOwnBound: Bool) throws {
-        let lines = Awaited<[UInt8]>()
-        let journal = Journal(level: .warning, format: .json) { lines.put($0) }
+        let lines = Awaited<String>()
+        let journal = lines.journal(.warning)
         let store = try open(bytesMax: isOwnBound ? 4 << 30 : 20_000, journal: journal) {
             if isOwnBound { $0["app"]?.bytesMax = 20_000 }
         }
-        defer { store.close() }
         for number in 0..<60 { #expect(store.store(batch(number)) == .stored) }
         // A queue that is full says so itself, at once.
         var said = ""
-        while !said.contains("oldest made room") {
-            said = String(decoding: lines.take(1)[0], as: UTF8.self)
-        }
+        while !said.contains("oldest made room") { said = lines.take(1)[0] }
         #expect(said.contains("raise queue.max_bytes") == !isOwnBound)
         #expect(said.contains("raise the destination's max_bytes") == isOwnBound)
     }
@@ -136,11 +126,7 @@ import Testing
         let store = try #require(owner.store)
         let keys = (0..<500).map { StreamKey.named("\($0)") }
         for round in 0..<30 {
-            #expect(
-                try store.intake.stage(keys.map { Batch(stream: $0, logs: logs([round])) }) == nil
-            )
-            try store.intake.writeStaged()
-            try store.commit()
+            try store.take(keys.map { Batch(stream: $0, logs: logs([round])) })
         }
         configuration.bytesMax = 400_000
         store.apply(configuration)
@@ -163,7 +149,6 @@ import Testing
     @Test("A destination pays for its own bound alone")
     func ownBound() throws {
         let store = try open { $0["app"]?.bytesMax = 20_000 }
-        defer { store.close() }
         for number in 0..<10 { _ = store.store(batch(number, destination: "other")) }
         for number in 0..<100 {
             _ = store.store(batch(number), batch(number, destination: "other"))
@@ -174,7 +159,6 @@ import Testing
     @Test("For the queue's bound the one that has most waiting pays, whoever came")
     func queueBound() throws {
         let store = try open(bytesMax: 40_000) { _ in }
-        defer { store.close() }
         for number in 0..<10 {
             #expect(store.store(batch(number, destination: "other")) == .stored)
         }
@@ -198,7 +182,6 @@ import Testing
     @Test("Rows that are gone from the disk are damage, and not looked for for ever")
     func goneRows() throws {
         let store = try open { $0["app"]?.bytesMax = 20_000 }
-        defer { store.close() }
         for number in 0..<30 { #expect(store.store(batch(number)) == .stored) }
         let connection = try Connection(directory.path + "/queue.db", .readWrite)
         try connection.execute("DELETE FROM rows")

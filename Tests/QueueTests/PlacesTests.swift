@@ -8,21 +8,13 @@ import Testing
 /// Places of logstores whose names devices invent.
 @Suite(.timeLimit(.minutes(1))) struct PlacesTests {
     let directory = TemporaryDirectory()
-    private let time = Locked(WallTime(seconds: 1_800_000_000))
+    private let clock = ManualClock()
 
     private func open(_ logstoresMax: Int) throws -> DurableQueue {
-        var configuration = QueueConfiguration.small(directory.path)
-        configuration.ageMax = .seconds(60)
-        configuration.destinations["app"]?.logstoresMax = logstoresMax
-        return try directory.open(
-            configuration,
-            journal: .silent,
-            clock: QueueClock { [time] in time.withLock { $0 } }
-        )
-    }
-
-    private func wait(_ seconds: Int64) {
-        time.withLock { $0 = WallTime(seconds: $0.seconds + seconds) }
+        try directory.queue(clock: clock.queueClock) {
+            $0.ageMax = .seconds(60)
+            $0.destinations["app"]?.logstoresMax = logstoresMax
+        }
     }
 
     private func store(_ logstore: String, in store: DurableQueue) -> AppendOutcome {
@@ -91,7 +83,7 @@ import Testing
         #expect(store("invented", in: queue) == .stored)
         queue.flush("app")
         let held = consumer.packets(1, of: .named("invented"))[0]
-        wait(61)
+        clock.advance(.seconds(61))
         // Delivery holds it; it is taken back when its content is asked for, not while it may be
         // under way.
         var error: QueueError?
@@ -112,7 +104,7 @@ import Testing
         #expect(store("slow", in: queue) == .stored)
         queue.flush("app")
         let held = Consumer(queue).packets(1, of: .named("slow"))[0]
-        wait(61)
+        clock.advance(.seconds(61))
         for _ in 0..<50 { queue.settle() }
         queue.end(held, .stored)
         queue.settle()
@@ -124,14 +116,14 @@ import Testing
         do {
             let queue = try open(1)
             #expect(store("x", in: queue) == .stored)
-            wait(40)
+            clock.advance(.seconds(40))
             #expect(store("x", in: queue) == .stored)
             queue.flush("app")
             #expect(Consumer(queue).packets(1, of: .named("x"))[0].logCount == 2)
             queue.close()
         }
         let queue = try open(1)
-        wait(30)
+        clock.advance(.seconds(30))
         queue.wait { $0.ledger.expired == 1 }
         #expect(queue.status.ledger.queued == 1 && queue.status.ledger.isClosed)
         #expect(queue.status.packets == 1 && queue.status.rows == 1)

@@ -10,9 +10,7 @@ import Testing
     let directory = TemporaryDirectory()
 
     private func open(repeatsMax: Int = 100) throws -> DurableQueue {
-        var configuration = QueueConfiguration.small(directory.path)
-        configuration.repeatsMax = repeatsMax
-        return try directory.open(configuration)
+        try directory.queue { $0.repeatsMax = repeatsMax }
     }
 
     private func send(
@@ -21,10 +19,8 @@ import Testing
         to destination: String = "app",
         _ store: DurableQueue
     ) -> AppendOutcome {
-        let answer = Awaited<AppendOutcome>()
         let batch = Batch(stream: .named("a", destination: destination), logs: logs(0..<10))
-        store.append([batch], identity: .of(number * 1000), sender: sender) { answer.put($0) }
-        return answer.take(1)[0]
+        return store.store([batch], identity: .of(number * 1000), sender: sender)
     }
 
     @Test(

@@ -24,10 +24,8 @@ extension BatchIdentity {
 extension DurableQueue {
     /// Sends request so-and-so, with ten logs of its own, and waits for the answer.
     func send(_ number: Int, receipt: String? = nil) -> AppendOutcome {
-        let answer = Awaited<AppendOutcome>()
-        let batch = Batch(stream: .named("a"), logs: logs(number * 10..<number * 10 + 10))
-        append([batch], identity: .of(number, receipt: receipt)) { answer.put($0) }
-        return answer.take(1)[0]
+        let batch = Batch(logs(number * 10..<number * 10 + 10))
+        return store([batch], identity: .of(number, receipt: receipt))
     }
 }
 
@@ -38,16 +36,15 @@ extension DurableQueue {
         repeatsMax: Int = 1000,
         _ change: (inout QueueConfiguration) -> Void = { _ in }
     ) throws -> DurableQueue {
-        var configuration = QueueConfiguration.small(directory.path)
-        configuration.repeatsMax = repeatsMax
-        change(&configuration)
-        return try DurableQueue(configuration, journal: .silent)
+        try directory.queue {
+            $0.repeatsMax = repeatsMax
+            change(&$0)
+        }
     }
 
     @Test("A request that comes again is stored once, and answered as the first was")
     func again() throws {
         let store = try open()
-        defer { store.close() }
         #expect(store.send(1, receipt: "FIRST") == .stored)
         for _ in 0..<3 {
             let outcome = store.send(1, receipt: "LATER")
@@ -63,9 +60,8 @@ extension DurableQueue {
     @Test("Requests without an identity are all stored, and none is remembered")
     func withoutIdentity() throws {
         let store = try open()
-        defer { store.close() }
         for _ in 0..<2 {
-            #expect(store.store(Batch(stream: .named("a"), logs: logs(0..<10))) == .stored)
+            #expect(store.store(Batch(logs(0..<10))) == .stored)
         }
         #expect(store.status.ledger.accepted == 20)
         #expect(store.status.repeats.known == 0)
@@ -74,7 +70,6 @@ extension DurableQueue {
     @Test("Digests that begin alike are told apart, and none is taken for another")
     func alike() throws {
         let store = try open()
-        defer { store.close() }
         #expect(store.send(1) == .stored)
         #expect(store.send(2) == .stored)
         // The first was displaced: it is stored again rather than lost.
@@ -87,7 +82,6 @@ extension DurableQueue {
     @Test("The same request from several threads at once is stored exactly once")
     func atOnce() throws {
         let store = try open()
-        defer { store.close() }
         let rounds = 200
         let answers = Awaited<(round: Int, outcome: AppendOutcome)>()
         let threads = try (0..<4).map { thread in
@@ -117,7 +111,6 @@ extension DurableQueue {
     @Test("What was refused is not remembered; what was stored is known also when nothing fits")
     func refused() throws {
         let store = try open { $0.bytesMax = 20_000 }
-        defer { store.close() }
         var stored = 0
         while store.send(stored) == .stored { stored += 1 }
         #expect(stored > 1)
@@ -140,7 +133,6 @@ extension DurableQueue {
         #expect(first.send(3000) == .stored)
         first.close()
         let second = try open()
-        defer { second.close() }
         for number in [1000, 2000, 3000] {
             #expect(second.send(number) == BatchIdentity.of(number).repeated)
         }
@@ -154,7 +146,6 @@ extension DurableQueue {
     @Test("No more are remembered than may be, and the oldest are forgotten first")
     func number() throws {
         let store = try open(repeatsMax: 10)
-        defer { store.close() }
         for number in 0..<25 { #expect(store.send(number * 1000) == .stored) }
         #expect(store.status.repeats == QueueStatus.Repeats(known: 10, forgottenEarly: 15))
         for number in 15..<25 {
@@ -176,7 +167,6 @@ extension DurableQueue {
         #expect(fewer.send(49_000) == BatchIdentity.of(49_000).repeated)
         fewer.close()
         let none = try open(repeatsMax: 0)
-        defer { none.close() }
         none.wait { $0.repeats.known == 0 }
         for _ in 0..<2 { #expect(none.send(49_000) == .stored) }
         #expect(none.status.repeats.known == 0)
@@ -184,27 +174,23 @@ extension DurableQueue {
 
     @Test("Requests are forgotten at their age, and by no clock that was wrong")
     func age() throws {
-        let time = Locked(WallTime(seconds: 1_800_000_000))
+        let clock = SteppedClock()
         func open() throws -> DurableQueue {
-            var configuration = QueueConfiguration.small(directory.path)
-            configuration.repeatsAgeMax = .seconds(60)
-            let clock = QueueClock { time.withLock { $0 } }
-            return try DurableQueue(configuration, journal: .silent, clock: clock)
+            try directory.queue(clock: clock.queueClock) { $0.repeatsAgeMax = .seconds(60) }
         }
         let store = try open()
         _ = store.send(1000)
-        time.withLock { $0 = WallTime(seconds: 1_800_000_059) }
+        clock.set(1_800_000_059)
         _ = store.send(2000)
         #expect(store.send(1000) == BatchIdentity.of(1000).repeated)
-        time.withLock { $0 = WallTime(seconds: 1_800_000_060) }
+        clock.set(1_800_000_060)
         store.wait { $0.repeats.known == 1 }
         #expect(store.status.repeats.forgottenEarly == 0)
         #expect(store.send(1000) == .stored)
         store.close()
         // A host that does not know the time yet: the day begins when it does.
-        time.withLock { $0 = WallTime(seconds: 100) }
+        clock.set(100)
         let again = try open()
-        defer { again.close() }
         #expect(again.send(2000) == BatchIdentity.of(2000).repeated)
         #expect(again.send(3000) == .stored)
         #expect(again.status.repeats.known == 3)
@@ -238,7 +224,7 @@ private func sendUntilKilled(_ path: String, after millis: UInt32) throws {
     }
     var number = 0
     while true {
-        let batch = Batch(stream: .named("a"), logs: logs(number * 10..<number * 10 + 10))
+        let batch = Batch(logs(number * 10..<number * 10 + 10))
         store.append([batch], identity: .of(number * 1000)) { outcome in
             if outcome == .stored { write(file, "+", 1) }
         }

@@ -25,7 +25,7 @@ import Testing
     }
 
     private func store(_ numbers: ClosedRange<Int>, in queue: DurableQueue) {
-        #expect(queue.store(Batch(stream: .named("a"), logs: logs(numbers))) == .stored)
+        #expect(queue.store(Batch(logs(numbers))) == .stored)
     }
 
     private func restore(acceptsPartial: Bool = false) throws -> RestoreCommand.Outcome {

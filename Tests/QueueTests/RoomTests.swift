@@ -11,15 +11,14 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct RoomTests {
     let directory = TemporaryDirectory()
     private let now = UInt32(WallTime.now.seconds)
-    private let time = Locked(WallTime.now)
+    private let clock = ManualClock(at: .now)
 
     private func open(bytesMax: Int = 40_000) throws -> DurableQueue {
-        var configuration = QueueConfiguration.small(directory.path)
-        configuration.bytesMax = bytesMax
-        configuration.ageMax = .seconds(60)
-        configuration.destinations["app"]?.packet.logs = 10
-        let clock = QueueClock { [time] in time.withLock { $0 } }
-        return try directory.open(configuration, clock: clock)
+        try directory.queue(clock: clock.queueClock) {
+            $0.bytesMax = bytesMax
+            $0.ageMax = .seconds(60)
+            $0.destinations["app"]?.packet.logs = 10
+        }
     }
 
     /// Alike, they compress well together; as letters they would take several times the bound.
@@ -69,7 +68,7 @@ import Testing
         try exhaust(sls)
         #expect(store.status.isolationsWaiting > 0)
         let waiting = store.status.ledger.queued
-        time.withLock { $0 = WallTime(seconds: $0.seconds + 61) }
+        clock.advance(.seconds(61))
         // While they go in steps others may be handed over, and are refused once more.
         try sls.run()
         let ledger = store.status.ledger
@@ -122,7 +121,7 @@ import Testing
 
     @Test("A queue with many rows opens in little time and memory, and drains while more is stored")
     func manyRows() throws {
-        let first = try DurableQueue(configuration(), journal: .silent)
+        let first = try directory.open(configuration())
         fill(first)
         let before = first.status
         #expect(before.rows == rounds * streams)
@@ -130,8 +129,7 @@ import Testing
 
         let memory = try residentBytes()
         let began = ProcessorTime.ofProcess
-        let store = try DurableQueue(configuration(), journal: .silent)
-        defer { store.close() }
+        let store = try directory.open(configuration())
         // 125 µs a row, where a release build takes less than one.
         #expect(ProcessorTime.ofProcess - began < .seconds(3).calibrated())
         #expect(try residentBytes() - memory < 32 << 20)

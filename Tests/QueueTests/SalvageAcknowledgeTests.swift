@@ -18,40 +18,27 @@ import Testing
         var configuration = QueueConfiguration.small(directory.path, packets: limits)
         configuration.tuning.checkpointBytes = 256 << 10
         let owner = try QueueOwner(configuration, QueueHandle(configuration), .silent)
-        owner.handle.post(.connect { [arrived] in for packet in $0.packets { arrived.put(packet) } })
+        owner.handle.post(
+            .connect { [arrived] in for packet in $0.packets { arrived.put(packet) } }
+        )
         return owner
     }
 
-    private func turn(_ owner: QueueOwner) {
-        _ = owner.takeMessages()
-        owner.turn()
-    }
-
     /// Stores so many rows of ten logs, and has so many packets of a hundred handed over.
-    private func fill(
-        _ owner: QueueOwner,
-        rows: Int,
-        packets: Int
-    ) -> [SealedPacket] {
+    private func fill(_ owner: QueueOwner, rows: Int, packets: Int) -> [SealedPacket] {
         for row in 0..<rows {
-            var bytes: [UInt8] = []
-            for number in row * 10..<row * 10 + 10 {
-                // They do not compress.
-                let body = Array("\(number);".utf8) + randomBytes(1000)
-                bytes += [0x0A, UInt8(body.count & 0x7F) | 0x80, UInt8(body.count >> 7)] + body
-            }
-            let batch = Batch(stream: .named("a"), logs: EncodedLogs(bytes: bytes, count: 10))
+            let batch = Batch(logs(row * 10..<row * 10 + 10, noise: 1000))
             owner.handle.append([batch], nil, sender: nil, tally: IntakeTally([batch])) { _ in }
-            turn(owner)
+            owner.takeTurn()
         }
         owner.handle.post(.packets(packets, of: .named("app-log")))
-        turn(owner)
+        owner.takeTurn()
         return arrived.take(packets)
     }
 
     private func loseFirstRow(of packet: SealedPacket) throws {
-        let connection = try Connection(directory.path + "/queue.db", .readWrite)
-        try connection.execute(
+        try execute(
+            in: directory.path + "/queue.db",
             "UPDATE rows SET payload = zeroblob(size) WHERE id = \(packet.rows.lowerBound)"
         )
     }
@@ -66,7 +53,7 @@ import Testing
 
     private func acknowledge(_ packets: [SealedPacket], _ owner: QueueOwner) {
         for packet in packets { owner.handle.post(.end(packet.id, .stored)) }
-        turn(owner)
+        owner.takeTurn()
     }
 
     private func ledger(_ owner: QueueOwner) throws -> Ledger {
@@ -115,7 +102,7 @@ import Testing
         try loseFirstRow(of: packets[0])
         salvage(owner)
         owner.handle.post(.packets(1, of: .named("app-log")))
-        turn(owner)
+        owner.takeTurn()
         let again = arrived.take(1)[0]
         #expect(again.logCount == 90)
         acknowledge([packets[0]], owner)
@@ -131,7 +118,7 @@ import Testing
         try loseFirstRow(of: packet)
         salvage(owner)
         owner.handle.post(.end(packet.id, .isolate(DeathReason(code: "A", message: "m"))))
-        turn(owner)
+        owner.takeTurn()
         #expect(owner.delivery.packets.areAllWhole)
         acknowledge([packet], owner)
         #expect(try ledger(owner).delivered == 0 && ledger(owner).queued == 90)
@@ -139,20 +126,14 @@ import Testing
 
     /// On a disk that has room for a part of what is damaged. Returns what is left to copy.
     private func salvagePart(_ owner: QueueOwner) throws -> Remainder {
-        let taken = directory.names.reduce(0) { sum, name in
-            var about = stat()
-            guard stat("\(directory.path)/\(name)", &about) == 0 else { return sum }
-            return sum + Int(about.st_blocks) * 512
-        }
-        owner.keeper.room.limit(to: taken + 1_500_000)
+        owner.keeper.room.limit(to: directory.takenBytes + 1_500_000)
         salvage(owner)
         return try #require(owner.store?.acknowledgements.remainders.first)
     }
 
     private func copyRest(_ owner: QueueOwner) {
         owner.keeper.room.limit(to: nil)
-        owner.schedule.makeHousekeepingDue()
-        owner.doHousekeeping(isQuiet: true)
+        owner.keepHouse()
         #expect(owner.store?.acknowledgements.remainders.isEmpty == true)
     }
 
@@ -165,7 +146,7 @@ import Testing
         copyRest(owner)
         #expect(owner.delivery.packets.numbers.count == 20)
         owner.handle.post(.packets(20, of: .named("app-log")))
-        turn(owner)
+        owner.takeTurn()
         #expect(arrived.count == 0)
         acknowledge(packets, owner)
         #expect(try ledger(owner).delivered == 2000 && ledger(owner).queued == 0)
@@ -209,8 +190,7 @@ import Testing
         )
         #expect(remainder.logs > 0)
         #expect(try ledger(owner).queued == remainder.logs && ledger(owner).isClosed)
-        owner.schedule.makeHousekeepingDue()
-        owner.doHousekeeping(isQuiet: true)
+        owner.keepHouse()
         #expect(
             owner.store?.acknowledgements.remainders.isEmpty == true
                 && owner.keeper.salvager.counts.lostLogs == 0

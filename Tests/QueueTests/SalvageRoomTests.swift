@@ -15,52 +15,32 @@ import Testing
     private var database: String { directory.path + "/queue.db" }
 
     /// Small enough that a salvage has many steps; the disk has `room` more than there is.
-    private func configuration(_ path: String, room: Int? = nil) -> QueueConfiguration {
+    private func configuration(
+        of other: TemporaryDirectory? = nil,
+        room: Int? = nil
+    ) -> QueueConfiguration {
+        let directory = other ?? directory
         let limits = PacketLimits(rawBytes: 1 << 20, logs: 100, age: .seconds(3600))
-        var configuration = QueueConfiguration.small(path, packets: limits)
+        var configuration = QueueConfiguration.small(directory.path, packets: limits)
         configuration.tuning.checkpointBytes = 256 << 10
         configuration.tuning.transactionBytes = 128 << 10
         configuration.tuning.rowBytes = 16 << 10
-        if let room { configuration.tuning.diskBytes = taken(path) + room }
+        if let room { configuration.tuning.diskBytes = directory.takenBytes + room }
         return configuration
-    }
-
-    private func taken(_ path: String) -> Int {
-        TemporaryDirectory.names(in: path).reduce(0) { sum, name in
-            var about = stat()
-            return stat("\(path)/\(name)", &about) == 0 ? sum + Int(about.st_blocks) * 512 : sum
-        }
-    }
-
-    /// Logs that do not compress.
-    private func noise(_ numbers: Range<Int>) -> EncodedLogs {
-        var generator = SeededGenerator(seed: UInt64(numbers.lowerBound))
-        var bytes: [UInt8] = []
-        for number in numbers {
-            var body = Array("\(number);".utf8)
-            while body.count < 1000 { body.append(UInt8.random(in: 48...122, using: &generator)) }
-            bytes += [0x0A, UInt8(body.count & 0x7F) | 0x80, UInt8(body.count >> 7)] + body
-        }
-        return EncodedLogs(bytes: bytes, count: numbers.count)
     }
 
     /// 3,000 logs of a thousand bytes in two streams, three packets of a hundred that delivery
     /// holds, and ten dead letters; closed in good order. The ledger is damaged, so that all can be
     /// read and must be copied.
     private func fill(damaged: Bool = true) throws -> (packets: [SealedPacket], ledger: Ledger) {
-        let store = try DurableQueue(configuration(directory.path), journal: .silent)
+        let store = try directory.open(configuration())
         for row in 0..<300 {
-            let batch = Batch(
-                stream: .named(row % 2 == 0 ? "even" : "odd"),
-                logs: noise(row * 10..<row * 10 + 10)
-            )
-            #expect(store.store(batch) == .stored)
+            let stream = StreamKey.named(row % 2 == 0 ? "even" : "odd")
+            let logs = logs(row * 10..<row * 10 + 10, noise: 995)
+            #expect(store.store(Batch(stream: stream, logs: logs)) == .stored)
         }
-        let reason = DeathReason(code: "A", message: "m")
-        let now = UInt32(WallTime.now.seconds)
-        let dead = Batch.Dead(logs: timed(9000..<9010, at: now, filling: 900), reason: reason)
-        let empty = EncodedLogs(bytes: [], count: 0)
-        #expect(store.store(Batch(stream: .named("even"), logs: empty, dead: [dead])) == .stored)
+        let dead = timed(9000..<9010, at: UInt32(WallTime.now.seconds), filling: 900)
+        #expect(store.store(.dead(dead, .named("even"))) == .stored)
         let packets = Consumer(store).packets(3)
         let ledger = store.status.ledger
         store.close()
@@ -109,11 +89,7 @@ import Testing
     )
     func followsAsLogsLeave() throws {
         let (sealed, before) = try fill()
-        let store = try DurableQueue(
-            configuration(directory.path, room: 1_500_000),
-            journal: .silent
-        )
-        defer { store.close() }
+        let store = try directory.open(configuration(room: 1_500_000))
         let status = store.status
         #expect(status.salvages == 1 && status.asideLogs > 1000 && status.damagedCopies == 1)
         #expect(status.ledger == before)
@@ -138,18 +114,17 @@ import Testing
     @Test("A kill in the middle of it loses and repeats nothing")
     func killed() throws {
         _ = try fill()
-        var configuration = configuration(directory.path, room: 1_500_000)
+        var configuration = configuration(room: 1_500_000)
         let bytes = configuration.tuning.diskBytes
-        let first = try DurableQueue(configuration, journal: .silent)
+        let first = try directory.open(configuration)
         let before = try drain(first, atMost: 1)
         first.wait { $0.ledger.delivered == 100 }
         let copy = directory.copy()
         first.close()
 
-        configuration = self.configuration(copy.path)
+        configuration = self.configuration(of: copy)
         configuration.tuning.diskBytes = bytes
-        let again = try DurableQueue(configuration, journal: .silent)
-        defer { again.close() }
+        let again = try directory.open(configuration)
         #expect(again.status.salvages == 0 && again.status.repairedLogs == 0)
         #expect(again.status.ledger.queued == 2900)
         let after = try drain(again)
@@ -160,15 +135,14 @@ import Testing
     @Test("A queue that is damaged again before all is copied keeps what is still to come")
     func damagedAgain() throws {
         _ = try fill()
-        let configuration = configuration(directory.path, room: 1_500_000)
-        let first = try DurableQueue(configuration, journal: .silent)
+        let configuration = configuration(room: 1_500_000)
+        let first = try directory.open(configuration)
         let before = try drain(first, atMost: 1)
         first.wait { $0.ledger.delivered == 100 }
         #expect(first.status.asideLogs > 0)
         first.close()
         try damage()
-        let second = try DurableQueue(self.configuration(directory.path), journal: .silent)
-        defer { second.close() }
+        let second = try directory.open(self.configuration())
         #expect(second.status.salvages == 1)
         second.wait { $0.asideLogs == 0 }
         let after = try drain(second)
@@ -181,15 +155,11 @@ import Testing
     @Test("What was in a file that is gone is counted as discarded")
     func fileIsGone() throws {
         let (_, ledger) = try fill()
-        let first = try DurableQueue(
-            configuration(directory.path, room: 1_500_000),
-            journal: .silent
-        )
+        let first = try directory.open(configuration(room: 1_500_000))
         let here = 3010 - first.status.asideLogs
         first.close()
         for name in copies { unlink("\(directory.path)/\(name)") }
-        let again = try DurableQueue(configuration(directory.path), journal: .silent)
-        defer { again.close() }
+        let again = try directory.open(configuration())
         again.wait { $0.asideLogs == 0 }
         #expect(again.status.ledger.accepted == ledger.accepted && again.status.ledger.isClosed)
         #expect(again.status.ledger.discarded == 3010 - Int64(here))
@@ -212,8 +182,11 @@ import Testing
         writeFile(database, bytes)
         try? damage()
         let atOnce = directory.copy()
-        func saved(_ path: String, room: Int?) throws -> (numbers: [Int], ledger: Ledger) {
-            let store = try DurableQueue(configuration(path, room: room), journal: .silent)
+        func saved(
+            _ place: TemporaryDirectory,
+            room: Int?
+        ) throws -> (numbers: [Int], ledger: Ledger) {
+            let store = try place.open(configuration(of: place, room: room))
             defer { store.close() }
             #expect(store.status.ledger.isClosed)
             #expect((store.status.asideLogs > 0) == (room != nil))
@@ -221,8 +194,8 @@ import Testing
             store.wait { $0.asideLogs == 0 }
             return (numbers.sorted(), store.status.ledger)
         }
-        let all = try saved(atOnce.path, room: nil)
-        let steps = try saved(directory.path, room: 1_500_000)
+        let all = try saved(atOnce, room: nil)
+        let steps = try saved(directory, room: 1_500_000)
         #expect(steps.numbers == all.numbers)
         #expect(steps.ledger == all.ledger)
         #expect(Set(steps.numbers).count == steps.numbers.count)
@@ -232,7 +205,7 @@ import Testing
     func copiesAreBounded() throws {
         _ = try fill()
         for round in 0..<6 {
-            let store = try DurableQueue(configuration(directory.path), journal: .silent)
+            let store = try directory.open(configuration())
             #expect(store.status.salvages == 1)
             #expect(copies.count == min(round + 1, DataDirectory.damagedCopiesMax))
             #expect(store.status.damagedCopies == copies.count)
@@ -242,11 +215,7 @@ import Testing
         }
         let names = copies
         // This one does not fit.
-        let store = try DurableQueue(
-            configuration(directory.path, room: 1_500_000),
-            journal: .silent
-        )
-        defer { store.close() }
+        let store = try directory.open(configuration(room: 1_500_000))
         #expect(store.status.asideLogs > 0)
         let kept = try #require(marks.first).dropLast("-unsaved".count)
         #expect(!names.contains(String(kept)) && copies.contains(String(kept)))
@@ -255,33 +224,31 @@ import Testing
     @Test("A copy that cannot be opened is left alone for a minute, and its logs wait")
     func cannotBeOpened() throws {
         _ = try fill()
-        try DurableQueue(configuration(directory.path, room: 1_500_000), journal: .silent).close()
+        try directory.open(configuration(room: 1_500_000)).close()
         let copy = "\(directory.path)/\(try #require(copies.first))"
         rename(copy, copy + ".away")
         mkdir(copy, 0o700)
-        let lines = Awaited<[UInt8]>()
-        let journal = Journal(level: .warning, format: .json) { lines.put($0) }
-        let configuration = configuration(directory.path)
-        let owner = try QueueOwner(configuration, QueueHandle(configuration), journal)
+        let lines = Awaited<String>()
+        let configuration = configuration()
+        let owner = try QueueOwner(
+            configuration,
+            QueueHandle(configuration),
+            lines.journal(.warning)
+        )
         let before = try #require(owner.store).acknowledgements.remainders
         #expect(before.count == 1 && before[0].logs > 0)
-        owner.schedule.makeHousekeepingDue()
-        owner.doHousekeeping(isQuiet: true)
-        #expect(String(decoding: lines.take(1)[0], as: UTF8.self).contains("cannot be opened"))
+        owner.keepHouse()
+        #expect(lines.take(1)[0].contains("cannot be opened"))
         let next = try #require(owner.keeper.salvager.nextAttempt(of: before[0].file))
         #expect(next > .now + .seconds(50))
         #expect(owner.store?.acknowledgements.remainders == before)
-        for _ in 0..<3 {
-            owner.schedule.makeHousekeepingDue()
-            owner.doHousekeeping(isQuiet: true)
-        }
+        for _ in 0..<3 { owner.keepHouse() }
         #expect(lines.count == 0)
 
         rmdir(copy)
         rename(copy + ".away", copy)
         owner.keeper.salvager.resetAttempts()
-        owner.schedule.makeHousekeepingDue()
-        owner.doHousekeeping(isQuiet: true)
+        owner.keepHouse()
         #expect(owner.store?.acknowledgements.remainders.isEmpty == true)
         #expect(owner.store?.destinations.named("app").ledger.queued == 3000)
     }
@@ -289,7 +256,7 @@ import Testing
     @Test("An empty queue goes on copying into the room in its own files, on a disk without any")
     func roomInFiles() throws {
         _ = try fill()
-        var configuration = configuration(directory.path, room: 1_500_000)
+        var configuration = configuration(room: 1_500_000)
         configuration.tuning.spareBytes = 8 << 20
         let arrived = Awaited<SealedPacket>()
         let owner = try QueueOwner(configuration, QueueHandle(configuration), .silent)
@@ -297,8 +264,7 @@ import Testing
         owner.handle.post(.flush("app"))
         owner.handle.post(.packets(1000, of: .named("app-log")))
         for _ in 0..<2 {
-            _ = owner.takeMessages()
-            owner.turn()
+            owner.takeTurn()
             for packet in arrived.take(arrived.count) {
                 owner.handle.post(.end(packet.id, .stored))
             }
@@ -307,8 +273,7 @@ import Testing
         #expect(store.weight.rows == 0 && store.acknowledgements.remainders.count == 1)
         let before = store.acknowledgements.remainders[0].savedLogs
         owner.keeper.room.limit(to: 0)
-        owner.schedule.makeHousekeepingDue()
-        owner.doHousekeeping(isQuiet: true)
+        owner.keepHouse()
         #expect(
             try #require(owner.store).acknowledgements.remainders.first.map(\.savedLogs) ?? 3010
                 > before
@@ -318,35 +283,29 @@ import Testing
     @Test("A copy that cannot be opened keeps no other one waiting")
     func otherCopy() throws {
         _ = try fill()
-        try DurableQueue(configuration(directory.path, room: 1_500_000), journal: .silent).close()
+        try directory.open(configuration(room: 1_500_000)).close()
         try damage()
-        try DurableQueue(configuration(directory.path, room: 600_000), journal: .silent).close()
-        let configuration = configuration(directory.path)
+        try directory.open(configuration(room: 600_000)).close()
+        let configuration = configuration()
         let owner = try QueueOwner(configuration, QueueHandle(configuration), .silent)
         let before = try #require(owner.store).acknowledgements.remainders
         try #require(before.count > 1)
         let copy = "\(directory.path)/\(before[0].file)"
         rename(copy, copy + ".away")
         mkdir(copy, 0o700)
-        for _ in 0..<3 {
-            owner.schedule.makeHousekeepingDue()
-            owner.doHousekeeping(isQuiet: true)
-        }
+        for _ in 0..<3 { owner.keepHouse() }
         #expect(owner.store?.acknowledgements.remainders == [before[0]])
     }
 
     @Test("On a disk that refuses logs damaged files that were copied go")
     func copiesMakeRoom() throws {
         _ = try fill()
-        do {
-            let store = try DurableQueue(configuration(directory.path), journal: .silent)
-            defer { store.close() }
-            #expect(copies.count == 1 && marks.isEmpty)
-        }
-        let store = try DurableQueue(configuration(directory.path, room: 8192), journal: .silent)
-        defer { store.close() }
+        try directory.open(configuration()).close()
+        #expect(copies.count == 1 && marks.isEmpty)
+        let store = try directory.open(configuration(room: 8192))
         store.wait { $0.admission == .open }
         #expect(copies.isEmpty && store.status.damagedCopiesRemoved == 1)
-        #expect(store.store(Batch(stream: .named("even"), logs: noise(5000..<5010))) == .stored)
+        let more = logs(5000..<5010, noise: 995)
+        #expect(store.store(Batch(stream: .named("even"), logs: more)) == .stored)
     }
 }

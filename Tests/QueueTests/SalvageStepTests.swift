@@ -24,12 +24,7 @@ import Testing
 
     /// Logs that do not compress: ten are a row of more than 10,000 bytes.
     private func noise(_ row: Int) -> EncodedLogs {
-        var bytes: [UInt8] = []
-        for number in row * 10..<row * 10 + 10 {
-            let body = Array("\(number);".utf8) + randomBytes(1000)
-            bytes += [0x0A, UInt8(body.count & 0x7F) | 0x80, UInt8(body.count >> 7)] + body
-        }
-        return EncodedLogs(bytes: bytes, count: 10)
+        logs(row * 10..<row * 10 + 10, noise: 1000)
     }
 
     /// Packets of a hundred logs in ten rows, and with `waiting` ten rows behind them.
@@ -37,11 +32,11 @@ import Testing
         let store = try directory.open(configuration)
         defer { store.close() }
         for row in 0..<packets * 10 {
-            #expect(store.store(Batch(stream: .named("a"), logs: noise(row))) == .stored)
+            #expect(store.store(Batch(noise(row))) == .stored)
         }
         let sealed = Consumer(store).packets(packets)
         for row in packets * 10..<packets * 10 + (waiting ? 10 : 0) {
-            #expect(store.store(Batch(stream: .named("a"), logs: noise(row))) == .stored)
+            #expect(store.store(Batch(noise(row))) == .stored)
         }
         return sealed
     }
@@ -89,21 +84,14 @@ import Testing
 
     @Test("A stream that has nothing left to copy does not come back")
     func emptyStreams() throws {
-        do {
-            let store = try DurableQueue(configuration, journal: .silent)
-            defer { store.close() }
-            for name in 0..<50 {
-                let batch = Batch(stream: .named("\(name)"), logs: logs([name]))
-                #expect(store.store(batch) == .stored)
-            }
+        let store = try directory.open(configuration)
+        for name in 0..<50 {
+            let batch = Batch(stream: .named("\(name)"), logs: logs([name]))
+            #expect(store.store(batch) == .stored)
         }
-        do {
-            let connection = try Connection(directory.path + "/queue.db", .readWrite)
-            try connection.execute(
-                "DELETE FROM rows WHERE stream > (SELECT min(id) FROM streams)"
-            )
-            try connection.finish()
-        }
+        store.close()
+        let first = "(SELECT min(id) FROM streams)"
+        try execute(in: directory.path + "/queue.db", "DELETE FROM rows WHERE stream > \(first)")
         var salvage = try begin()
         try salvage.saved.connection.execute("DELETE FROM streams")
         #expect(try salvage.copy({ 1 << 20 }, whenAllIsCopied: {}) == .done(lost: 49))
@@ -153,12 +141,7 @@ import Testing
         let path = DataDirectory(path: directory.path).salvage
         let before: Ledger
         do {
-            let (store, _) = try OpenStore.open(
-                path,
-                configuration,
-                now: { .now },
-                handed: []
-            )
+            let (store, _) = try OpenStore.open(path, configuration, now: { .now }, handed: [])
             before = store.destinations.named("app").ledger
             #expect(before.queued == 200 && before.isClosed)
             let place = PacketPlace(stream: packet.streamID.number, rows: packet.rows)
@@ -213,8 +196,7 @@ import Testing
         let store = try directory.queue()
         defer { store.close() }
         for row in 0..<30 {
-            let batch = Batch(stream: .named("a"), logs: logs(row * 10..<row * 10 + 10))
-            #expect(store.store(batch) == .stored)
+            #expect(store.store(Batch(logs(row * 10..<row * 10 + 10))) == .stored)
         }
     }
 

@@ -105,12 +105,11 @@ import Testing
     @Test("A damaged page that looks like a full disk is repaired")
     func looksLikeFullDisk() throws {
         do {
-            let store = try DurableQueue(.small(directory.path), journal: .silent)
+            let store = try directory.queue()
             defer { store.close() }
             for row in 0..<3 {
                 let numbers = row * 10..<row * 10 + 10
-                let batch = Batch(stream: .named("a"), logs: logs(numbers, noise: 2000))
-                #expect(store.store(batch) == .stored)
+                #expect(store.store(Batch(logs(numbers, noise: 2000))) == .stored)
             }
         }
         let connection = try Connection(database, .readOnly)
@@ -144,8 +143,7 @@ import Testing
         #expect(!directory.names.contains { $0.hasPrefix("queue.salvage") })
         #expect(store.status.ledger.isClosed)
         #expect(store.status.ledger.accepted == ledger.accepted || part < 0.5)
-        let batch = Batch(stream: .named("a"), logs: logs([1]))
-        #expect(store.store(batch) == .stored)
+        #expect(store.store(Batch(logs([1]))) == .stored)
     }
 
     @Test("A file that is no database is moved aside, and the gateway starts")
@@ -153,14 +151,13 @@ import Testing
         _ = try fill()
         let rubbish = [UInt8](repeating: 0x55, count: 100_000)
         writeFile(database, rubbish)
-        let lines = Awaited<[UInt8]>()
-        let journal = Journal(level: .info, format: .json) { lines.put($0) }
-        let store = try directory.open(.small(directory.path), journal: journal)
+        let lines = Awaited<String>()
+        let store = try directory.open(.small(directory.path), journal: lines.journal())
         #expect(store.status.ledger.accepted == 0)
         #expect(store.status.salvages == 1)
         let kept = try #require(directory.names.first { $0.hasPrefix("queue.corrupt-") })
         #expect(readFile(directory.path + "/" + kept) == rubbish)
-        #expect(String(decoding: lines.take(1)[0], as: UTF8.self).contains(kept))
+        #expect(lines.take(1)[0].contains(kept))
     }
 
     @Test(
@@ -180,7 +177,7 @@ import Testing
     func implausible(change: (column: String, lost: Int64)) throws {
         let (_, ledger) = try fill()
         do {
-            let store = try DurableQueue(.small(directory.path), journal: .silent)
+            let store = try directory.queue()
             defer { store.close() }
             store.append([], identity: .of(1)) { _ in }
         }
@@ -217,7 +214,7 @@ import Testing
         #expect(numbers.count >= Int(ledger.queued - lost), comment)
         #expect(store.status.ledger.isClosed)
         #expect(store.status.bytes == 0, comment)
-        #expect(store.store(Batch(stream: .named("a"), logs: logs([1]))) == .stored)
+        #expect(store.store(Batch(logs([1]))) == .stored)
     }
 
     @Test(
@@ -285,7 +282,7 @@ import Testing
 
     @Test("Requests are remembered across a salvage as far as they can be read")
     func repeats() throws {
-        let first = try DurableQueue(.small(directory.path), journal: .silent)
+        let first = try directory.queue()
         for number in 0..<500 { #expect(first.send(number * 1000) == .stored) }
         first.close()
         let connection = try Connection(database, .readWrite)
@@ -299,9 +296,9 @@ import Testing
             """
         )
         try connection.finish()
-        let lines = Awaited<[UInt8]>()
-        let journal = Journal(level: .warning, format: .json) { lines.put($0) }
-        func said() -> String { String(decoding: lines.take(lines.count).joined(), as: UTF8.self) }
+        let lines = Awaited<String>()
+        let journal = lines.journal(.warning)
+        func said() -> String { lines.take(lines.count).joined() }
         let second = try DurableQueue(.small(directory.path), journal: journal)
         #expect(second.status.salvages == 1)
         #expect(said().contains("no longer remembered"))

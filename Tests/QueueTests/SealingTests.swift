@@ -18,7 +18,7 @@ import Testing
         let store = try open(PacketLimits(rawBytes: 1000, logs: 4096, age: .seconds(3600)))
         let consumer = Consumer(store)
         for start in 0..<30 {
-            _ = store.store(Batch(stream: .named("a"), logs: logs(start..<start + 1, filling: 90)))
+            _ = store.store(Batch(logs(start..<start + 1, filling: 90)))
         }
         let packets = consumer.packets(2)
         #expect(packets.allSatisfy { $0.rawBytes <= 1000 && $0.rawBytes > 900 })
@@ -34,7 +34,7 @@ import Testing
     func count() throws {
         let store = try open(PacketLimits(rawBytes: 1 << 20, logs: 100, age: .seconds(3600)))
         let consumer = Consumer(store)
-        _ = store.store(Batch(stream: .named("a"), logs: logs(0..<250)))
+        _ = store.store(Batch(logs(0..<250)))
         let packets = consumer.packets(2)
         #expect(packets.map(\.logCount) == [100, 100])
         store.flush("app")
@@ -47,8 +47,8 @@ import Testing
         let store = try open(PacketLimits(age: .milliseconds(30)))
         let consumer = Consumer(store, requesting: 1)
         let start = Moment.now
-        _ = store.store(Batch(stream: .named("a"), logs: logs(0..<3)))
-        _ = store.store(Batch(stream: .named("a"), logs: logs(3..<5)))
+        _ = store.store(Batch(logs(0..<3)))
+        _ = store.store(Batch(logs(3..<5)))
         #expect(try consumer.next().map(store.contents) == [Array(0..<5)])
         #expect(Moment.now - start >= .milliseconds(30))
     }
@@ -57,7 +57,7 @@ import Testing
     func gathering() throws {
         let store = try open(PacketLimits(rawBytes: 1 << 20, logs: 50, age: .milliseconds(1)))
         for start in stride(from: 0, to: 100, by: 10) {
-            _ = store.store(Batch(stream: .named("a"), logs: logs(start..<start + 10)))
+            _ = store.store(Batch(logs(start..<start + 10)))
         }
         let consumer = Consumer(store)
         #expect(store.status.packets == 0)
@@ -69,7 +69,7 @@ import Testing
         let store = try open(PacketLimits(rawBytes: 1 << 20, logs: 10, age: .seconds(3600)))
         let consumer = Consumer(store)
         _ = store.store(
-            Batch(stream: .named("a"), logs: logs(0..<50)),
+            Batch(logs(0..<50)),
             Batch(stream: .named("a", destination: "other"), logs: logs(50..<100))
         )
         #expect(consumer.packets(3).allSatisfy { $0.stream.destination == "app" })
@@ -95,7 +95,7 @@ import Testing
     func packIDs() throws {
         let store = try open(PacketLimits(rawBytes: 1 << 20, logs: 1, age: .seconds(3600)))
         let consumer = Consumer(store)
-        _ = store.store(Batch(stream: .named("a"), logs: logs(0..<11)))
+        _ = store.store(Batch(logs(0..<11)))
         let ids = consumer.packets(11).map(\.packID)
         let prefix = try #require(ids.first).prefix(16)
         #expect(prefix.allSatisfy { "0123456789ABCDEF".contains($0) })
@@ -106,12 +106,12 @@ import Testing
     func flush() throws {
         let store = try open(PacketLimits(rawBytes: 1 << 20, logs: 100, age: .seconds(3600)))
         let consumer = Consumer(store)
-        _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
+        _ = store.store(Batch(logs(0..<10)))
         store.flush("app")
         #expect(try consumer.packets(1).map(store.contents) == [Array(0..<10)])
         store.request(1, for: "app")
-        _ = store.store(Batch(stream: .named("a"), logs: logs(10..<11)))
-        _ = store.store(Batch(stream: .named("a"), logs: logs(11..<12)))
+        _ = store.store(Batch(logs(10..<11)))
+        _ = store.store(Batch(logs(11..<12)))
         #expect(store.status.packets == 1)
         store.flush("app")
         #expect(try consumer.next().map(store.contents) == [[10, 11]])
@@ -122,12 +122,8 @@ import Testing
         let store = try open(PacketLimits(rawBytes: 1000, logs: 4096, age: .seconds(3600)))
         let consumer = Consumer(store)
         let mixed = logs([1], filling: 10).bytes + logs([2], filling: 5000).bytes
-        _ = store.store(
-            Batch(
-                stream: .named("a"),
-                logs: EncodedLogs(bytes: mixed + logs([3], filling: 10).bytes, count: 3)
-            )
-        )
+        let bytes = mixed + logs([3], filling: 10).bytes
+        _ = store.store(Batch(EncodedLogs(bytes: bytes, count: 3)))
         store.flush("app")
         #expect(try consumer.packets(3).map(store.contents) == [[1], [2], [3]])
     }
@@ -138,9 +134,7 @@ import Testing
         let batches = (0..<20).map { index in
             Batch(stream: .named(index % 2 == 0 ? "even" : "odd"), logs: logs([index]))
         }
-        let answer = Awaited<AppendOutcome>()
-        store.append(batches) { answer.put($0) }
-        #expect(answer.take(1) == [.stored])
+        #expect(store.store(batches) == .stored)
         #expect(store.status.rows == 2)
         let consumer = Consumer(store)
         store.flush("app")

@@ -14,23 +14,30 @@ import Testing
 /// so what it knows of an earlier one comes from the log.
 @Suite final class ShardLogTests {
     let log = MemoryCommitLog()
-    private var directories: [TemporaryDirectory] = []
+    let directory = TemporaryDirectory()
+    private var places = 0
 
+    /// A directory inside, of one queue.
     func place() -> String {
-        directories.append(TemporaryDirectory())
-        return directories[directories.count - 1].path
+        places += 1
+        let path = "\(directory.path)/\(places)"
+        mkdir(path, 0o700)
+        return path
     }
 
     func queue(
         on log: MemoryCommitLog? = nil,
-        in directory: String? = nil,
-        wait: Duration = .seconds(5)
+        in place: String? = nil,
+        journal: Journal = .silent,
+        wait: Duration = .seconds(5),
+        _ change: (inout QueueConfiguration) -> Void = { _ in }
     ) throws -> DurableQueue {
-        var configuration = QueueConfiguration.small(directory ?? place())
+        var configuration = QueueConfiguration.small(place ?? self.place())
         configuration.commitLog = log ?? self.log
         configuration.commitRetries.timeout = wait
         configuration.commitRetries.pauseMin = .milliseconds(1)
-        return try DurableQueue(configuration, journal: .silent)
+        change(&configuration)
+        return try directory.open(configuration, journal: journal)
     }
 
     /// The numbers of all logs that wait, in order.
@@ -72,8 +79,7 @@ import Testing
     func takeover() throws {
         let dead = try queue()
         #expect(dead.store(batch(1...10), batch(11...15, "b")) == .stored)
-        dead.flush("app")
-        let sealed = Consumer(dead).packets(1)[0]
+        let sealed = Consumer(dead).sealed()
         #expect(dead.store(batch(16...20)) == .stored)
         let before = dead.status
         // What the log has at this moment is all that there will be.
@@ -86,8 +92,6 @@ import Testing
         let again = try #require(packets.first { $0.packID == sealed.packID })
         #expect(again.isRecovered && again.rows == sealed.rows && again.number == sealed.number)
         #expect(try packets.flatMap { try heir.contents(of: $0) }.sorted() == Array(1...20))
-        heir.close()
-        dead.close()
     }
 
     @Test(
@@ -105,17 +109,12 @@ import Testing
             #expect(old.store(batch(6...9)) == .refused(.failing))
         }
         #expect(new.status.destinations["app"]?.ledger.accepted == 55)
-        old.close()
-        new.close()
     }
 
     @Test("A queue that is fenced out tells it once, and takes back what delivery holds")
     func loss() throws {
         let losses = SharedValue(0)
-        var configuration = QueueConfiguration.small(place())
-        configuration.commitLog = log
-        configuration.whenLost = { losses.change { $0 += 1 } }
-        let old = try DurableQueue(configuration, journal: .silent)
+        let old = try queue { $0.whenLost = { losses.change { $0 += 1 } } }
         let recalled = SharedValue<Set<PacketID>>([])
         #expect(old.store(batch(1...5)) == .stored)
         old.flush("app")
@@ -129,8 +128,6 @@ import Testing
         #expect(old.store(batch(6...9)) == .refused(.failing))
         #expect(losses.now == 1)
         #expect(new.status.destinations["app"]?.ledger.queued == 5)
-        old.close()
-        new.close()
     }
 
     @Test(
@@ -150,18 +147,15 @@ import Testing
         let heir = try queue()
         #expect(heir.status.destinations["app"]?.ledger.queued == expected)
         #expect(heir.status.repairedLogs == 0)
-        heir.close()
     }
 
     @Test("While an append takes long, other batches are refused, and it is settled afterwards")
     func slowAppends() throws {
-        var configuration = QueueConfiguration.small(place())
-        configuration.commitLog = log
-        configuration.commitRetries.timeout = .seconds(60)
-        configuration.commitRetries.slowAfter = .zero
-        configuration.commitRetries.pauseMin = .milliseconds(5)
         let recorder = JournalRecorder()
-        let store = try DurableQueue(configuration, journal: recorder.journal)
+        let store = try queue(journal: recorder.journal, wait: .seconds(60)) {
+            $0.commitRetries.slowAfter = .zero
+            $0.commitRetries.pauseMin = .milliseconds(5)
+        }
         log.plan(Array(repeating: .lost, count: 100_000))
         let answer = Awaited<AppendOutcome>()
         store.append([batch(1...5)]) { answer.put($0) }
@@ -177,7 +171,6 @@ import Testing
         #expect(store.store(batch(6...9)) == .stored)
         #expect(recorder.count(of: "commit log is slow; batches are refused meanwhile") == 1)
         #expect(recorder.count(of: "commit log answers again") == 1)
-        store.close()
     }
 
     @Test("A log that has lost its end, or all of it, is not gone on with")
@@ -211,7 +204,6 @@ import Testing
         #expect(store.store(batch(1...5)) == .refused(.diskFull))
         store.wait { _ in store.admission == .open }
         #expect(store.store(batch(1...5)) == .stored)
-        store.close()
     }
 
     @Test("A damaged scratch database is restored from the log, and nothing is lost")
@@ -227,7 +219,6 @@ import Testing
         #expect(store.status.destinations["app"]?.ledger.accepted == 9)
         #expect(try contents(of: store) == Array(1...9))
         #expect(store.status.salvages == 0)
-        store.close()
     }
 
     @Test(
@@ -248,7 +239,6 @@ import Testing
         store.close()
         let heir = try queue()
         #expect(heir.status.destinations["app"]?.ledger.accepted == 9)
-        heir.close()
     }
 
     @Test("A gateway that could not reach the log does not take its shard back from its heir")
@@ -259,10 +249,7 @@ import Testing
             var configuration = QueueConfiguration.small(place)
             configuration.commitLog = log
             configuration.commitRetries = retries
-            return (
-                ShardLog(log, configuration), configuration.dataDirectory,
-                configuration
-            )
+            return (ShardLog(log, configuration), configuration.dataDirectory, configuration)
         }
         let (old, oldDirectory, configuration) = try shard(place())
         try old.prepare(oldDirectory, configuration)
@@ -288,11 +275,8 @@ import Testing
     func outage() throws {
         let store = try queue(wait: .zero)
         for number in 0..<20 {
-            let some = Batch(
-                stream: .named("a"),
-                logs: logs(number * 100...number * 100 + 49, noise: 400)
-            )
-            #expect(store.store(some) == .stored)
+            let numbers = number * 100...number * 100 + 49
+            #expect(store.store(Batch(logs(numbers, noise: 400))) == .stored)
         }
         log.plan([.lost])
         log.failReads(3)
@@ -301,7 +285,6 @@ import Testing
         store.wait { _ in store.admission == .open }
         #expect(store.store(batch(1...5)) == .stored)
         #expect(log.readBytes - before < 64 << 10)
-        store.close()
     }
 
     /// A log with the entries of `log`, as a version with older tables wrote them. It is never
@@ -322,7 +305,7 @@ import Testing
         var large = EncodedLogs()
         let noise = (0..<300_000).map { _ in String(UInt64.random(in: 0...UInt64.max), radix: 36) }
         large.append(time: LogTime(seconds: 1), fields: [("noise", noise.joined())])
-        return Batch(stream: .named("a"), logs: large)
+        return Batch(large)
     }
 
     @Test(
@@ -343,7 +326,6 @@ import Testing
         let second = try queue(on: try logOfOlderTables(), in: place)
         #expect(second.status.destinations["app"]?.ledger.accepted == 6)
         #expect(fileNames(in: place).filter { $0.hasPrefix("base") }.isEmpty)
-        second.close()
     }
 
     @Test("A log is restored wherever a trim has stopped, and trimmed to its end")
@@ -406,11 +388,8 @@ import Testing
         /// By the log's length when the answer came: logs accepted and logs delivered.
         var answered: [(entries: Int, accepted: Int, delivered: Int)] = []
         for number in 1...12 {
-            let first = number * 10
-            let some = Batch(
-                stream: .named("\(number % 2)"),
-                logs: logs(first...first + 9, noise: 3000)
-            )
+            let logs = logs(number * 10...number * 10 + 9, noise: 3000)
+            let some = Batch(stream: .named("\(number % 2)"), logs: logs)
             #expect(store.store(some) == .stored)
             var delivered = answered.last?.delivered ?? 0
             answered.append((log.entries.count, number * 10, delivered))
@@ -440,10 +419,7 @@ import Testing
 
     @Test("A running queue appends bases, and a restore from one has every log")
     func bases() throws {
-        var configuration = QueueConfiguration.small(place())
-        configuration.commitLog = log
-        configuration.tuning.baseLogBytes = 64 << 10
-        let store = try DurableQueue(configuration, journal: .silent)
+        let store = try queue { $0.tuning.baseLogBytes = 64 << 10 }
         let first = try #require(log.entries.first).number
         var count = 0
         let stays = Batch(stream: .named("stays"), logs: logs(1...1500, noise: 1000))
@@ -467,29 +443,25 @@ import Testing
         #expect(heir.status.destinations["app"]?.ledger == store.status.destinations["app"]?.ledger)
         #expect(heir.status.repairedLogs == 0 && heir.status.salvages == 0)
         #expect(try contents(of: heir).filter { $0 <= 1500 } == Array(1...1500))
-        heir.close()
-        store.close()
     }
 
     @Test("A log with a bound has room for bases and acknowledgements, however much passes")
     func bound() throws {
-        var configuration = QueueConfiguration.small(place())
-        configuration.commitLog = log
-        configuration.bytesMax = 1 << 20
         var rules = DestinationRules()
         rules.overflow = .dropOldest
-        configuration.destinations["app"] = rules
-        configuration.tuning.baseLogBytes = 256 << 10
-        configuration.tuning.spareBytes = 256 << 10
-        configuration.commitLogBytesMax = 5 << 20
         log.limit(to: 5 << 20)
-        let store = try DurableQueue(configuration, journal: .silent)
+        let store = try queue {
+            $0.bytesMax = 1 << 20
+            $0.destinations["app"] = rules
+            $0.tuning.baseLogBytes = 256 << 10
+            $0.tuning.spareBytes = 256 << 10
+            $0.commitLogBytesMax = 5 << 20
+        }
         for round in 0..<150 {
             // Bases that are given up stay in the log until another one is whole.
             if round % 25 == 20 { log.plan([.lost, nil]) }
             let numbers = round * 50 + 1...round * 50 + 50
-            let batch = Batch(stream: .named("a"), logs: logs(numbers, noise: 4000))
-            while case .refused(let reason) = store.store(batch) {
+            while case .refused(let reason) = store.store(Batch(logs(numbers, noise: 4000))) {
                 #expect(reason == .diskFull || reason == .failing, "round \(round)")
                 // A full queue makes room for new logs.
                 #expect(eventually { [.open, .full].contains(store.admission) }, "\(round)")
@@ -498,7 +470,6 @@ import Testing
         // A base may be under way, without which the log is nearly full.
         store.wait { $0.problem == nil }
         #expect(log.entries.reduce(0) { $0 + $1.bytes.count } < 5 << 20)
-        store.close()
     }
 
     @Test(
@@ -508,19 +479,15 @@ import Testing
         let store = try queue()
         for round in 0..<40 {
             let numbers = round * 50 + 1...round * 50 + 50
-            #expect(
-                store.store(Batch(stream: .named("a"), logs: logs(numbers, noise: 2000))) == .stored
-            )
+            #expect(store.store(Batch(logs(numbers, noise: 2000))) == .stored)
         }
         store.close()
         // A start with newer tables begins with a base.
-        let log = try logOfOlderTables()
-        var configuration = QueueConfiguration.small(place())
-        configuration.commitLog = log
-        configuration.tuning.spareBytes = 64 << 10
-        configuration.tuning.baseLogBytes = 256 << 10
-        configuration.commitLogBytesMax = 2 << 20
-        let second = try DurableQueue(configuration, journal: .silent)
+        let second = try queue(on: logOfOlderTables()) {
+            $0.tuning.spareBytes = 64 << 10
+            $0.tuning.baseLogBytes = 256 << 10
+            $0.commitLogBytesMax = 2 << 20
+        }
         #expect(second.admission == .diskFull)
         second.flush("app")
         let consumer = Consumer(second)
@@ -530,7 +497,6 @@ import Testing
         }
         #expect(eventually { second.admission == .open })
         #expect(second.store(batch(1...5)) == .stored)
-        second.close()
     }
 
     @Test("A log that cannot be trimmed now is trimmed later")
@@ -540,29 +506,25 @@ import Testing
         #expect(store.store(batch(1...5)) == .stored)
         // The first epoch lies before the base.
         store.wait { _ in log.entries.first?.number == 2 }
-        store.close()
     }
 
     @Test("A log that is full because it cannot be trimmed says so")
     func untrimmed() throws {
-        var configuration = QueueConfiguration.small(place())
-        configuration.commitLog = log
-        configuration.tuning.baseLogBytes = 64 << 10
-        configuration.commitLogBytesMax = 2 << 20
         log.failTrims(.max)
-        let store = try DurableQueue(configuration, journal: .silent)
+        let store = try queue {
+            $0.tuning.baseLogBytes = 64 << 10
+            $0.commitLogBytesMax = 2 << 20
+        }
         var count = 0
         while store.admission == .open, count < 1000 {
             count += 1
-            let some = Batch(stream: .named("a"), logs: logs(1...20, noise: 400))
-            _ = store.store(some)
+            _ = store.store(Batch(logs(1...20, noise: 400)))
         }
         #expect(store.admission == .diskFull)
         store.wait { $0.problem != nil }
         let problem = try #require(store.status.problem)
         #expect(problem.kind == .diskFull)
         #expect(problem.description.contains("cannot be trimmed"), "\(problem)")
-        store.close()
     }
 
     @Test("A log with a hole, or of a newer version, is not taken for a shorter one")
@@ -572,17 +534,13 @@ import Testing
         store.close()
         let holed = log.copy()
         holed.damage { $0.remove(at: $0.count - 2) }
-        #expect { try queue(on: holed) } throws: {
-            ($0 as? QueueError)?.kind == .corrupt
-        }
+        #expect { try queue(on: holed) } throws: { ($0 as? QueueError)?.kind == .corrupt }
         let newer = log.copy()
         newer.damage { entries in
             guard let last = entries.last, var entry = try? CommitEntry(last.bytes) else { return }
             entry.schema += 1
             entries[entries.count - 1] = NumberedEntry(number: last.number, bytes: entry.bytes)
         }
-        #expect { try queue(on: newer) } throws: {
-            ($0 as? QueueError)?.kind == .newerSchema
-        }
+        #expect { try queue(on: newer) } throws: { ($0 as? QueueError)?.kind == .newerSchema }
     }
 }

@@ -43,10 +43,7 @@ import Testing
     private func send(_ store: DurableQueue, _ sender: String?, _ streams: [StreamKey])
         -> AppendOutcome
     {
-        let answer = Awaited<AppendOutcome>()
-        let batches = streams.map { Batch(stream: $0, logs: logs([1])) }
-        store.append(batches, identity: nil, sender: sender) { answer.put($0) }
-        return answer.take(1)[0]
+        store.store(streams.map { Batch(stream: $0, logs: logs([1])) }, sender: sender)
     }
 
     @Test("A key with invented tags leaves room to the others, who find their reserve")
@@ -136,12 +133,11 @@ import Testing
 
     @Test("The journal says whose share is used up, once a minute, and what to do")
     func announced() throws {
-        let lines = Awaited<[UInt8]>()
-        let journal = Journal(level: .info, format: .json) { lines.put($0) }
-        let store = try open(streamsMax: 8, senders: 2, journal: journal)
+        let lines = Awaited<String>()
+        let store = try open(streamsMax: 8, senders: 2, journal: lines.journal())
         for _ in 0..<3 { _ = fill(store, "web") }
         store.close()
-        let said = lines.take(lines.count).map { String(decoding: $0, as: UTF8.self) }
+        let said = lines.take(lines.count)
         #expect(said.count == 1)
         #expect(said[0].contains(#""key":"web""#) && said[0].contains("queue.max_streams"))
         #expect(said[0].contains(#""share_of":"key""#))
@@ -155,9 +151,7 @@ import Testing
     private func open(_ change: (inout QueueConfiguration) -> Void = { _ in }) throws
         -> DurableQueue
     {
-        var configuration = QueueConfiguration.small(directory.path)
-        change(&configuration)
-        return try DurableQueue(configuration, journal: .silent, clock: clock.queueClock)
+        try directory.queue(clock: clock.queueClock, change)
     }
 
     private func fill(
@@ -181,9 +175,7 @@ import Testing
         wish.count = count
         wish.order = order
         wish.destination = destination
-        let answer = Awaited<StreamListing?>()
-        store.list(wish) { answer.put($0) }
-        return answer.take(1)[0]
+        return answer { store.list(wish, $0) }
     }
 
     private func names(_ listing: StreamListing?, _ destination: String = "app") -> [String] {
@@ -218,7 +210,6 @@ import Testing
     @Test("What is sealed counts until it is acknowledged, and an empty stream is not shown")
     func sealed() throws {
         let store = try open { $0.destinations["app"]?.packet.age = .seconds(1) }
-        defer { store.close() }
         let consumer = Consumer(store)
         fill(store, "a", 5)
         let packet = consumer.packets(1)[0]
@@ -241,7 +232,6 @@ import Testing
             rules.freshPercent = 20
             $0.destinations = ["app": rules]
         }
-        defer { store.close() }
         let consumer = Consumer(store)
         fill(store, "a", 10)
         fill(store, "a", 10)
@@ -260,9 +250,7 @@ import Testing
         let batches = sizes.enumerated().map { index, size in
             Batch(stream: .named("\(index)"), logs: logs(0..<size))
         }
-        let answer = Awaited<AppendOutcome>()
-        store.append(batches) { answer.put($0) }
-        #expect(answer.take(1) == [.stored])
+        #expect(store.store(batches) == .stored)
         let sorted = sizes.enumerated().sorted { ($1.element, $0.offset) < ($0.element, $1.offset) }
         let listing = list(store, count, .largest)
         #expect(names(listing) == sorted.prefix(count).map { "\($0.offset)" })
@@ -275,7 +263,7 @@ import Testing
         fill(store, "a", 1)
         let answers = Awaited<Bool>()
         let (isHeld, goesOn) = (Awaited<Void>(), Awaited<Void>())
-        store.append([Batch(stream: .named("a"), logs: logs(1..<2))]) { _ in
+        store.append([Batch(logs(1..<2))]) { _ in
             isHeld.put(())
             _ = goesOn.take(1)
         }

@@ -75,10 +75,9 @@ func storedLogs(in directory: TemporaryDirectory) throws -> [String: [UInt8]] {
     @Test("An older queue is kept as it was, whole, and the journal says where")
     func keptCopy() throws {
         let stored = try storedLogs(in: directory)
-        let lines = Awaited<[UInt8]>()
-        let journal = Journal(level: .info, format: .json) { lines.put($0) }
-        try LaterVersion.open(directory.path, journal)
-        let said = lines.take(lines.count).map { String(decoding: $0, as: UTF8.self) }
+        let lines = Awaited<String>()
+        try LaterVersion.open(directory.path, lines.journal())
+        let said = lines.take(lines.count)
         #expect(said.contains { $0.contains("migrated to a newer schema") && $0.contains(kept) })
         var about = stat()
         #expect(stat(kept, &about) == 0 && about.st_mode & 0o777 == 0o600)
@@ -111,7 +110,7 @@ func storedLogs(in directory: TemporaryDirectory) throws -> [String: [UInt8]] {
             try DurableQueue(.small(directory.path), journal: .silent)
         }
         #expect(rename(kept, database) == 0)
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
+        let store = try directory.queue()
         #expect(store.status.ledger.queued == 300 && store.status.salvages == 0)
         store.close()
         try LaterVersion.open(directory.path)
@@ -143,8 +142,8 @@ func storedLogs(in directory: TemporaryDirectory) throws -> [String: [UInt8]] {
     let directory = TemporaryDirectory()
 
     private func fill() throws {
-        let store = try DurableQueue(.small(directory.path), journal: .silent)
-        _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
+        let store = try directory.queue()
+        _ = store.store(Batch(logs(0..<10)))
         store.close()
     }
 

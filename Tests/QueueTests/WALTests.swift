@@ -87,8 +87,7 @@ import Testing
                 for index in start..<start + frameBytes(log) { log[index] = 0 }
             }
             writeFile(torn.path + "/queue.db-wal", log)
-            let store = try DurableQueue(.small(torn.path), journal: .silent)
-            defer { store.close() }
+            let store = try torn.queue()
             #expect(store.status.salvages == 0, "\(lost)")
             #expect(store.status.ledger.isClosed && store.status.ledger.accepted == 290, "\(lost)")
         }
@@ -168,7 +167,7 @@ import Testing
         let ledger = store.status.ledger
         #expect(store.status.salvages == salvages)
         #expect(ledger.isClosed && ledger.accepted == 300)
-        #expect(store.store(Batch(stream: .named("a"), logs: logs([1]))) == .stored)
+        #expect(store.store(Batch(logs([1]))) == .stored)
         return ledger.discarded
     }
 
@@ -268,14 +267,11 @@ import Testing
 extension TemporaryDirectory {
     /// A copy of a queue of 300 logs as a kill leaves it, with much of it in its log.
     func fillLog() throws -> TemporaryDirectory {
-        var configuration = QueueConfiguration.small(path)
         // An idle moment would move the log into the database.
-        configuration.tuning.housekeeping = .seconds(60)
-        let store = try DurableQueue(configuration, journal: .silent)
+        let store = try queue { $0.tuning.housekeeping = .seconds(60) }
         defer { store.close() }
         for row in 0..<30 {
-            let batch = Batch(stream: .named("a"), logs: logs(row * 10..<row * 10 + 10))
-            #expect(store.store(batch) == .stored)
+            #expect(store.store(Batch(logs(row * 10..<row * 10 + 10))) == .stored)
         }
         return copy()
     }

@@ -82,24 +82,8 @@ extension Operation {
 /// modules.
 func codeOf(_ value: some Any) -> String {
     var code = String(describing: value)
-    for module in ["QueueTests.", "SQLiteQueue.", "Queue."] {
-        while let place = code.range(of: module) { code.removeSubrange(place) }
-    }
+    for module in ["QueueTests.", "SQLiteQueue.", "Queue."] { code.replace(module, with: "") }
     return code
-}
-
-extension String {
-    /// Without Foundation, which tests of the queue do not need for anything else.
-    fileprivate func range(of part: String) -> Range<String.Index>? {
-        var start = startIndex
-        while start < endIndex {
-            if self[start...].hasPrefix(part) {
-                return start..<index(start, offsetBy: part.count)
-            }
-            start = index(after: start)
-        }
-        return nil
-    }
 }
 
 // What may be tried in place of an operation, or of settings, to make a failing sequence easier to

@@ -29,26 +29,10 @@ extension ScenarioRun {
         case .again(let pick): again(pick)
         case .flush(let destination): store.flush(Settings.destinations[destination % 2])
         case .ask(let outlet, let count): ask(Settings.outlet(outlet), count)
-        case .acknowledge(let pick):
-            take(pick) {
-                store.end($0.packet, .stored)
-                pending.append(.acknowledge($0))
-            }
-        case .refuse(let pick):
-            take(pick) {
-                store.end($0.packet, .isolate(FakeSLS.reason))
-                pending.append(.refuse($0))
-            }
-        case .drop(let pick):
-            take(pick) {
-                store.end($0.packet, .discard(FakeSLS.reason))
-                pending.append(.drop($0))
-            }
-        case .relane(let pick):
-            take(pick) {
-                store.end($0.packet, .relane)
-                pending.append(.relane($0))
-            }
+        case .acknowledge(let pick): end(pick, .stored, Pending.acknowledge)
+        case .refuse(let pick): end(pick, .isolate(FakeSLS.reason), Pending.refuse)
+        case .drop(let pick): end(pick, .discard(FakeSLS.reason), Pending.drop)
+        case .relane(let pick): end(pick, .relane, Pending.relane)
         case .setAside(let pick):
             take(pick) {
                 store.setAside($0.packet)
@@ -72,6 +56,13 @@ extension ScenarioRun {
     func ask(_ outlet: Outlet, _ count: Int) {
         asked[outlet, default: 0] += count
         store.request(count, for: outlet)
+    }
+
+    private func end(_ pick: Int, _ end: PacketEnd, _ asked: (Held) -> Pending) {
+        take(pick) {
+            store.end($0.packet, end)
+            pending.append(asked($0))
+        }
     }
 
     private func take(_ pick: Int, _ body: (Held) -> Void) {

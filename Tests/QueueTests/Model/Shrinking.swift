@@ -11,11 +11,6 @@ struct Shrinking<Value> {
     /// Runs that may be tried.
     var attempts = 3000
 
-    init(simpler: @escaping (Value) -> [Value], fails: @escaping ([Value]) -> Bool) {
-        self.simpler = simpler
-        self.fails = fails
-    }
-
     /// The values must fail.
     mutating func smallest(of values: [Value]) -> [Value] {
         var current = values
