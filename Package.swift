@@ -118,24 +118,24 @@ let package = Package(
         ),
         room("Fleet", uses: ["System", "JSON", "Crypto", "Queue", "CommitLog", "SQLiteQueue"]),
         room("Resolvers", uses: ["System", "JSON", "Crypto", "HTTPClient", "Net"]),
-        room(
-            "Delivery",
-            uses: [
-                "System", "Crypto", "HTTPClient", "Net", "Logs", "SLS", "Resolvers", "Queue",
-            ]
-        ),
         room("Credentials", uses: ["System", "JSON", "Crypto", "HTTPClient", "SLS"]),
-        room(
-            "Sandbox",
-            uses: ["System", "JSON", "Crypto", "SQLite", "Net", "HTTP", "Logs", "SLS"]
-        ),
         room(
             "Configuration",
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue",
-                "Resolvers", "Delivery", "Credentials", "Tokens", "Routing", "NATS", "CommitLog",
-                "CYAML",
+                "Resolvers", "Credentials", "Tokens", "Routing", "NATS", "CommitLog", "CYAML",
             ]
+        ),
+        room(
+            "Delivery",
+            uses: [
+                "System", "Crypto", "HTTPClient", "Net", "Logs", "SLS", "Resolvers", "Queue",
+                "Configuration",
+            ]
+        ),
+        room(
+            "Sandbox",
+            uses: ["System", "JSON", "Crypto", "SQLite", "Net", "HTTP", "Logs", "SLS"]
         ),
         room(
             "Ingest",
@@ -173,7 +173,7 @@ let package = Package(
             "CLI",
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "Queue", "SQLiteQueue",
-                "Fleet", "Configuration", "CommitLog", "Rendering",
+                "Fleet", "Configuration", "Delivery", "CommitLog", "Rendering",
             ]
         ),
         program(
@@ -256,6 +256,7 @@ let package = Package(
             uses: [
                 "System", "Crypto", "HTTPClient", "Net", "Logs", "SLS", "Queue", "SQLiteQueue",
                 "Sandbox",
+                "Configuration",
             ]
         ),
         tests(
@@ -270,7 +271,7 @@ let package = Package(
             of: "Configuration",
             uses: [
                 "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue",
-                "Resolvers", "Delivery", "Credentials", "Tokens", "Routing", "NATS", "CommitLog",
+                "Resolvers", "Credentials", "Tokens", "Routing", "NATS", "CommitLog",
                 "TestConfiguration",
             ]
         ),

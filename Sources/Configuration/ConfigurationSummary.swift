@@ -1,6 +1,5 @@
 import CommitLog
 import Credentials
-import Delivery
 import NATS
 import Net
 import Routing
@@ -113,17 +112,6 @@ extension GatewayConfiguration {
     /// What an operator should know at the start, though all of it can be served.
     package var startWarnings: [String] {
         listenerWarnings + directoryWarnings + queueWarnings + stampWarnings + routing.warnings
-    }
-
-    /// Why a destination of kind file would pause at once: the file is that of another program.
-    package var fileRefusal: String? {
-        for destination in destinations {
-            guard case .file(let target) = destination.deliverySettings.target,
-                let refusal = target.refusal
-            else { continue }
-            return "destinations.\(destination.name).path: \(refusal)"
-        }
-        return nil
     }
 
     /// Each receipt is another one, so a stream of logs never gets a second request.

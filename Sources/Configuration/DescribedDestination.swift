@@ -1,4 +1,3 @@
-import Delivery
 import Queue
 
 /// One destination of the file. It keeps what could be read even where the rest is wrong, so that

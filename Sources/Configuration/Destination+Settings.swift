@@ -1,4 +1,3 @@
-import Delivery
 import Logs
 import Net
 import Queue
@@ -40,7 +39,7 @@ extension Destination: SettingGroup {
     }
 
     static var httpSettings: [Setting<Destination>] {
-        HTTPOutputSettings.settings.map { $0.lifted(\.http) }
+        HTTPTarget.settings.map { $0.lifted(\.http) }
     }
 
     static var fileSettings: [Setting<Destination>] {

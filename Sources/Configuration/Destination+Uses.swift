@@ -1,4 +1,3 @@
-package import Delivery
 package import JSON
 import Queue
 import Resolvers
@@ -29,49 +28,6 @@ extension Destination {
         rules.lanes = transfer.lanes
         rules.lateLogs = intake.lateLogs.policy
         return rules
-    }
-
-    /// Without tags: the stream keeps those of the day when it accepted the log.
-    package var deliverySettings: DestinationSettings {
-        var settings = DestinationSettings(name: name, target)
-        settings.retryWaits = transfer.retry
-        settings.concurrency = transfer.concurrency
-        settings.dropUnauthorized = transfer.dropsUnauthorized
-        settings.clockOffset = transfer.clockOffset
-        settings.transport = transfer.transport
-        settings.transport.clientCertificate = http.clientCertificate
-        return settings
-    }
-
-    private var target: DestinationSettings.Target {
-        switch kind {
-        case .sls:
-            let target = SLSTarget(
-                endpoints: endpoints,
-                project: project,
-                credential: credential,
-                signature: signature,
-                region: region,
-                compression: Compression(rawValue: bodyCompression.rawValue) ?? .lz4
-            )
-            return .sls(target)
-        case .http:
-            guard let address = http.address else {
-                preconditionFailure("checked when it was read")
-            }
-            var target = HTTPTarget(url: address.url, at: address.place)
-            target.body = http.body
-            target.shape = shape
-            target.compression = HTTPTarget.Compression(rawValue: bodyCompression.rawValue) ?? .gzip
-            target.successes = Set(http.successes)
-            target.headers = http.headers.map { ($0.name, $0.value) }
-            return .http(target)
-        case .file:
-            var target = file
-            target.shape = shape
-            return .file(target)
-        case .stdout: return .stdout(shape)
-        }
     }
 
     /// What an operator chose here that changes what happens to logs, in words.

@@ -1,4 +1,3 @@
-package import Delivery
 package import Logs
 package import Queue
 package import SLS
@@ -40,13 +39,18 @@ package struct Destination: Sendable, Equatable {
     package var backlog = DestinationRules()
     package var transfer = Transfer()
     package var shape = LogJSON.Shape.flat
-    package var http = HTTPOutputSettings()
+    package var http = HTTPTarget()
     /// Of kind file; its path is empty for the others.
     package var file = FileTarget()
     /// False: a request is taken also when this destination has no room for its logs.
     package var isRequired = true
     /// A reload no longer has it: it takes no logs, and closes when its last ones are delivered.
     package var isRemoved = false
+
+    package init(name: String, kind: DestinationKind = .sls) {
+        self.name = name
+        self.kind = kind
+    }
 
     /// What batches get that bring none, and what every batch gets.
     package struct Labels: Sendable, Equatable {
@@ -142,7 +146,9 @@ extension Destination {
     package var onlyLogstore: String? { kind == .sls ? nil : Self.onlyLogstore }
 
     /// The compression of its packets.
-    var bodyCompression: BodyCompression { transfer.compression ?? (kind == .sls ? .lz4 : .gzip) }
+    package var bodyCompression: BodyCompression {
+        transfer.compression ?? (kind == .sls ? .lz4 : .gzip)
+    }
 
     /// Where it delivers to, in words that hold no secret.
     package var place: String {

@@ -1,4 +1,3 @@
-import Delivery
 import Glibc
 package import Net
 import Queue

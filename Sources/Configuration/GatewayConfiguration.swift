@@ -1,6 +1,5 @@
 package import Credentials
 package import Crypto
-import Delivery
 package import Net
 package import Queue
 package import Resolvers

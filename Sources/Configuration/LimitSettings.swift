@@ -1,4 +1,3 @@
-import Delivery
 package import HTTP
 package import Logs
 import System
@@ -12,11 +11,14 @@ package struct LimitSettings: SettingGroup, Sendable, Equatable {
     package var inflateRatio = InflateLimit().ratio
     package var json = LogLimits()
     /// What delivery keeps in memory for all destinations together.
-    package var deliveryBytes = DeliveryMemory.usualMax
+    package var deliveryBytes = 64 << 20
     /// What all captures together keep.
     package var captureBytes = 64 << 20
     /// The nice value of the threads that serve devices.
     package var deviceNice = 5
+
+    /// The largest packet fits twice.
+    package static let deliveryBytesLeast = 32 << 20
 
     package init() {}
 
@@ -49,7 +51,7 @@ package struct LimitSettings: SettingGroup, Sendable, Equatable {
             "503, or the connection ends; answers that their clients have not read. At least one "
             "`answer` and its head, 16 KiB"
         }
-        Setting("delivery_memory", \.deliveryBytes, .size(DeliveryMemory.leastMax...1 << 40)) {
+        Setting("delivery_memory", \.deliveryBytes, .size(deliveryBytesLeast...1 << 40)) {
             "no answer of its own: the memory of delivery for all destinations, bodies in flight "
             "and packets that wait for their turn; the rest waits on disk. `32MiB` at least; a "
             "quarter is kept for destinations without a request in flight, and of the rest each "

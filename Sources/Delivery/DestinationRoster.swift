@@ -1,3 +1,4 @@
+import Configuration
 import Resolvers
 import SLS
 import System
@@ -62,29 +63,31 @@ final class DestinationRoster: Sendable {
     }
 }
 
-extension DestinationSettings {
-    /// Makes the output for the target's kind.
+extension Destination {
+    /// True when a running destination can go on with the new settings.
+    func mayBecome(_ new: Destination) -> Bool { name == new.name && kind == new.kind }
+
+    /// Makes the output for its kind.
     func output(userAgent: String) throws(DeliveryError) -> any Output {
-        switch target {
+        switch kind {
         case .sls:
             do throws(EndpointError) {
                 return try SLSOutput(self, userAgent: userAgent)
             } catch {
                 throw DeliveryError(description: "destination \(name): \(error.description)")
             }
-        case .http(let target): return HTTPOutput(self, target, userAgent: userAgent)
-        case .file(let target): return LineOutput(self, target.shape)
-        case .stdout(let shape): return LineOutput(self, shape)
+        case .http: return HTTPOutput(self, userAgent: userAgent)
+        case .file, .stdout: return LineOutput(settings: self)
         }
     }
 
-    /// Makes the carrier for the target's kind.
+    /// Makes the carrier for its kind.
     func carrier(_ journal: Journal, _ names: NameService?) -> any Carrier {
-        switch target {
+        switch kind {
         case .sls, .http: TransferPool(self, names)
-        case .file(let target):
-            WriterThread("file-\(name)") { [name] in
-                LogFile(target, notices: ArchiveNotices(name, journal))
+        case .file:
+            WriterThread("file-\(name)") { [name, file] in
+                LogFile(file, notices: ArchiveNotices(name, journal))
             }
         case .stdout: WriterThread("stdout-\(name)") { LineStream() }
         }

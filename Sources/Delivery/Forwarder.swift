@@ -1,3 +1,4 @@
+package import Configuration
 import HTTPClient
 package import Queue
 package import Resolvers
@@ -16,11 +17,11 @@ package final class Forwarder: Sendable {
     /// `memoryMax` bounds what it keeps in memory for all destinations; `userAgent` is `sluice/`
     /// and the version; `now` is the clock that requests are signed with.
     package init(
-        _ destinations: [DestinationSettings],
+        _ destinations: [Destination],
         source: any PacketSource,
         credentials: CredentialDoor,
         journal: Journal,
-        memoryMax: Int = DeliveryMemory.usualMax,
+        memoryMax: Int,
         userAgent: String = "sluice",
         names: NameService? = nil,
         now: @escaping @Sendable () -> WallTime = { .now }
@@ -36,7 +37,7 @@ package final class Forwarder: Sendable {
             names: names
         )
         let loop = try TransferLoop(
-            forDelivery: destinations.reduce(0) { $0 + 2 * $1.concurrency }
+            forDelivery: destinations.reduce(0) { $0 + 2 * $1.transfer.concurrency }
         )
         self.loop = loop
         mailbox = Mailbox { loop.wake() }
@@ -107,8 +108,8 @@ package final class Forwarder: Sendable {
     }
 
     /// An http endpoint is used, because the operator has listed it; the journal warns of it.
-    func warnOfPlainText(_ settings: DestinationSettings) {
-        for endpoint in settings.endpoints where !endpoint.isPrivate {
+    func warnOfPlainText(_ settings: Destination) {
+        for endpoint in settings.endpointKeys where !endpoint.isPrivate {
             dependencies.journal.warning(
                 "destination is not encrypted: everyone on the path can read logs and security tokens",
                 ["destination": settings.name, "endpoint": endpoint.description]
@@ -122,7 +123,7 @@ package final class Forwarder: Sendable {
 extension Forwarder {
     /// The outputs for these settings, whose bounds the configuration has checked.
     static func outputs(
-        _ destinations: [DestinationSettings],
+        _ destinations: [Destination],
         userAgent: String
     ) throws(DeliveryError) -> [any Output] {
         guard Set(destinations.map(\.name)).count == destinations.count else {
@@ -134,7 +135,7 @@ extension Forwarder {
     }
 
     /// The error that `use` would throw for such settings.
-    package func problem(with destinations: [DestinationSettings]) -> DeliveryError? {
+    package func problem(with destinations: [Destination]) -> DeliveryError? {
         do throws(DeliveryError) {
             _ = try checked(destinations)
             return nil
@@ -145,7 +146,7 @@ extension Forwarder {
 
     /// Adds destinations, and changes the settings of those that run, from their next request on.
     /// Others stay as they are. Everything is checked before anything changes.
-    package func use(_ destinations: [DestinationSettings]) throws(DeliveryError) {
+    package func use(_ destinations: [Destination]) throws(DeliveryError) {
         guard !destinations.isEmpty else { return }
         let outputs = try checked(destinations)
         for output in outputs { warnOfPlainText(output.settings) }
@@ -161,7 +162,7 @@ extension Forwarder {
         post(.removed)
     }
 
-    private func checked(_ destinations: [DestinationSettings]) throws(DeliveryError)
+    private func checked(_ destinations: [Destination]) throws(DeliveryError)
         -> [any Output]
     {
         for new in destinations {
@@ -173,7 +174,7 @@ extension Forwarder {
                             : "destination \(new.name): its kind changes with a restart only"
                     )
                 }
-            } else if case .file(let target) = new.target, let obstacle = target.obstacle {
+            } else if new.kind == .file, let obstacle = new.file.obstacle {
                 throw DeliveryError(description: "destination \(new.name): \(obstacle)")
             }
         }

@@ -233,7 +233,7 @@ package final class Transfer {
 
     /// Ignores http_proxy, no_proxy and similar variables: a leftover variable must not decide
     /// where logs go or who sees a token.
-    private func setProxy(_ proxy: TransferOptions.ProxyAccess?) {
+    private func setProxy(_ proxy: Proxy?) {
         text(CURLOPT_PROXY, proxy?.address ?? "")
         text(CURLOPT_NOPROXY, "")
         guard let proxy else { return }

@@ -94,26 +94,13 @@ package struct TransferOptions: Sendable {
         }
     }
 
-    package struct ProxyAccess: Sendable {
-        /// `http://`, `https://` or `socks5h://`, with host and port.
-        package let address: String
-        package let user: String?
-        package let password: Secret?
-
-        package init(address: String, user: String?, password: Secret?) {
-            self.address = address
-            self.user = user
-            self.password = password
-        }
-    }
-
     package var trust = Trust.system
     /// Lets a TLS server choose HTTP/2. Otherwise all is HTTP/1.1.
     package var offersHTTP2 = false
     /// Shown to a server that asks for one.
     package var clientCertificate: ClientCertificate?
     /// nil: no proxy. The environment never adds one.
-    package var proxy: ProxyAccess?
+    package var proxy: Proxy?
     /// Covers name lookup, TCP, TLS, and the proxy's handshake.
     package var connectTimeout: Duration
     /// A request that moves no byte for this long fails; nil: no limit.
@@ -124,4 +111,46 @@ package struct TransferOptions: Sendable {
     package init(connectTimeout: Duration) {
         self.connectTimeout = connectTimeout
     }
+}
+
+/// A proxy that the network demands. TLS goes through it: it sees names and sizes only.
+package struct Proxy: Sendable, Hashable {
+    package enum Scheme: String, Sendable {
+        case http
+        /// The connection to the proxy is encrypted too, and its certificate verified.
+        case https
+        /// The proxy finds the address of the server.
+        case socks5h
+    }
+
+    package let scheme: Scheme
+    package let host: String
+    package let port: Int
+    package var user: String?
+    package var password: Secret?
+
+    package init(_ scheme: Scheme, host: String, port: Int) {
+        self.scheme = scheme
+        self.host = host
+        self.port = port
+    }
+
+    /// The address for curl, which takes user and password separately.
+    var address: String { "\(scheme.rawValue)://\(host):\(port)" }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(address)
+        hasher.combine(user)
+    }
+}
+
+extension Proxy: CustomStringConvertible, CustomDebugStringConvertible {
+    /// Without the password, so it may be shown.
+    package var description: String {
+        guard let user else { return address }
+        let secret = password == nil ? "" : ":•••"
+        return "\(scheme.rawValue)://\(percentEncoded(user))\(secret)@\(host):\(port)"
+    }
+
+    package var debugDescription: String { description }
 }

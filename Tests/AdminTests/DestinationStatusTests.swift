@@ -51,17 +51,10 @@ import Testing
         _ outlets: [OutletStatus] = [],
         _ change: (inout DestinationStatus) -> Void = { _ in }
     ) throws -> GatewayReport.Destination {
-        var delivery = DestinationStatus(
-            DestinationSettings(
-                name: "app",
-                .sls(
-                    SLSTarget(
-                        endpoints: [try Endpoint(parsing: "https://cn-hangzhou.log.aliyuncs.com")],
-                        project: "my-project"
-                    )
-                )
-            )
-        )
+        var settings = Destination(name: "app")
+        settings.endpoints = [try Endpoint(parsing: "https://cn-hangzhou.log.aliyuncs.com")]
+        settings.project = "my-project"
+        var delivery = DestinationStatus(settings)
         delivery.state = .running
         for outlet in outlets { delivery.byLogstore[outlet.logstore] = outlet }
         change(&delivery)

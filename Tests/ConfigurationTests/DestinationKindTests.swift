@@ -1,5 +1,4 @@
 import Crypto
-import Delivery
 import Glibc
 import HTTPClient
 import JSON
@@ -33,15 +32,11 @@ import Testing
         #expect(read.logstore == .named("logs"))
         #expect(read.queueRules.logstore == "logs")
         #expect(read.credentialInUse == nil)
-        guard case .http(let target) = read.deliverySettings.target else {
-            Issue.record("it is of kind http")
-            return
-        }
-        #expect(target.url == Secret("https://logs.example.com/in?key=hush"))
-        #expect(target.compression == .gzip)
-        #expect(target.body == .array)
-        #expect(target.shape == .flat)
-        #expect(target.successes.isEmpty)
+        #expect(read.http.address?.url == Secret("https://logs.example.com/in?key=hush"))
+        #expect(read.bodyCompression == .gzip)
+        #expect(read.http.body == .array)
+        #expect(read.shape == .flat)
+        #expect(read.http.successes.isEmpty)
     }
 
     @Test("All settings of an HTTP server")
@@ -53,21 +48,16 @@ import Testing
                 + "cert_file: \(chain), key_file: \(key), required: false, "
                 + "retry: {first: 2s, most: 5m, times: 3}"
         )
-        let settings = read.deliverySettings
-        guard case .http(let target) = settings.target else {
-            Issue.record("it is of kind http")
-            return
-        }
-        #expect(target.body == .lines)
-        #expect(target.shape == .nested)
-        #expect(target.compression == .zstd)
-        #expect(target.successes == [200, 201])
-        #expect(target.headers.map(\.name) == ["authorization", "x-team"])
-        #expect(target.headers.first?.value == Secret("Bearer hush"))
-        #expect(settings.transport.clientCertificate?.keyFile == key)
-        #expect(
-            settings.retryWaits == Backoff(first: .seconds(2), longest: .seconds(300), times: 3)
-        )
+        #expect(read.kind == .http)
+        #expect(read.http.body == .lines)
+        #expect(read.shape == .nested)
+        #expect(read.bodyCompression == .zstd)
+        #expect(read.http.successes == [200, 201])
+        #expect(read.http.headers.map(\.name) == ["authorization", "x-team"])
+        #expect(read.http.headers.first?.value == Secret("Bearer hush"))
+        #expect(read.http.clientCertificate?.keyFile == key)
+        let retry = Backoff(first: .seconds(2), longest: .seconds(300), times: 3)
+        #expect(read.transfer.retry == retry)
         #expect(!read.isRequired)
     }
 
@@ -142,20 +132,15 @@ import Testing
             "kind: file, path: /var/log/a.ndjson, shape: nested, "
                 + "rotate: {bytes: 100MiB, age: 1d, keep: 3, compress: zstd}"
         )
-        guard case .file(let target) = file.deliverySettings.target else {
-            Issue.record("it is of kind file")
-            return
-        }
-        #expect(target.path == "/var/log/a.ndjson")
-        #expect(target.shape == .nested)
+        #expect(file.kind == .file)
+        #expect(file.file.path == "/var/log/a.ndjson")
+        #expect(file.shape == .nested)
         #expect(
-            target.rotation
+            file.file.rotation
                 == .init(bytes: 100 << 20, age: .seconds(86_400), keep: 3, compression: .zstd)
         )
-        guard case .stdout(.flat) = try destination("kind: stdout").deliverySettings.target else {
-            Issue.record("it is of kind stdout")
-            return
-        }
+        let output = try destination("kind: stdout")
+        #expect(output.kind == .stdout && output.shape == .flat)
     }
 
     @Test("Two destinations do not write to one place")

@@ -1,5 +1,5 @@
 import Crypto
-import Delivery
+import HTTPClient
 import Queue
 import SLS
 import TestConfiguration
@@ -73,12 +73,10 @@ private func destination(
         #expect(sent.transfer.dropsUnauthorized)
         #expect(sent.transfer.clockOffset == .seconds(-90))
         #expect(sent.transfer.transport.stallTimeout == .seconds(20))
-        #expect(sent.deliverySettings.transport.stallTimeout == .seconds(20))
         #expect(sent.transfer.transport.sendTimeout == .seconds(30))
-        let proxy = try #require(sent.deliverySettings.transport.proxy)
+        let proxy = try #require(sent.transfer.transport.proxy)
         #expect(proxy.description == "http://me:•••@10.0.0.1:3128")
         #expect(proxy.password == Secret("hush"))
-        #expect(sent.deliverySettings.clockOffset == .seconds(-90))
     }
 
     @Test("Lanes follow from the concurrency")

@@ -1,6 +1,5 @@
 import Credentials
 import Crypto
-import Delivery
 import JSON
 import Net
 import Resolvers
@@ -96,7 +95,7 @@ private let output = "destinations: {out: {kind: stdout}}\n"
         var wanted: ResolverRules = ["lab"]
         wanted.byHost = ["*.log.aliyuncs.com": ["lab", "system"], "a.b": ["system"]]
         let destination = configuration.destinations[0]
-        #expect(destination.deliverySettings.transport.resolvers == wanted)
+        #expect(destination.transfer.transport.resolvers == wanted)
         #expect(configuration.webhook.resolvers == wanted)
         guard case .uri(let source)? = configuration.credentials["c"] else {
             Issue.record("another source")
@@ -160,7 +159,7 @@ private let output = "destinations: {out: {kind: stdout}}\n"
         #expect(
             configuration.destinations.map(\.transfer.transport.resolvers) == [["lab"], [], []]
         )
-        #expect(configuration.destinations[0].deliverySettings.transport.resolvers == ["lab"])
+        #expect(configuration.destinations[0].transfer.transport.resolvers == ["lab"])
         #expect(configuration.webhook.resolvers == ["lab"])
         #expect(configuration.names.ttlMax == .seconds(600) && configuration.names.maxHosts == 9)
         guard let used = configuration.credentials["c"], case .uri(let source) = used else {

@@ -1,3 +1,4 @@
+import Configuration
 import Queue
 import SLS
 import Sandbox
@@ -94,7 +95,7 @@ import Testing
         let sandbox = try sandbox()
         try sandbox.fail(#"{"clock_offset_s":3600}"#)
         let forwarder = try TestSandbox.forwarder(source, [sandbox]) {
-            $0.clockOffset = .seconds(3600)
+            $0.transfer.clockOffset = .seconds(3600)
         }
         #expect(forwarder.status[0].clockOffset == .seconds(3600))
         source.offer(1)
@@ -138,7 +139,7 @@ import Testing
 
     func forwarder() throws -> Forwarder {
         try TestSandbox.forwarder(source, [sandbox], recorder.journal) {
-            $0.retryWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(50))
+            $0.transfer.retry = Backoff(first: .milliseconds(1), longest: .milliseconds(50))
         }
     }
 

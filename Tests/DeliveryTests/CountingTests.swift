@@ -1,10 +1,11 @@
+import Configuration
 import Crypto
 import Queue
 import SLS
 import SQLiteQueue
 import System
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Delivery
 
@@ -49,7 +50,7 @@ import Testing
     func pauses() throws {
         let refusal = ScriptedServer.Reply.answer(401, code: "SignatureNotMatch", message: "no")
         let rig = try Rig(ScriptedServer { _, _ in refusal }) {
-            $0.retryWaits = Backoff(first: .seconds(600), longest: .seconds(600))
+            $0.transfer.retry = Backoff(first: .seconds(600), longest: .seconds(600))
         }
         rig.source.offer(1)
         #expect(rig.recorder.lines.wait { $0.contains { $0.contains("destination is paused") } })
@@ -78,7 +79,7 @@ import Testing
         try sandbox.fail(#"{"logstore":"store-42","code":"LogStoreNotExist"}"#)
         let rules = DestinationRules(packet: PacketLimits(logs: 100, age: .milliseconds(5)))
         let bench = try StoredBench(sandbox, rules) {
-            $0.retryWaits = Backoff(first: .milliseconds(5), longest: .milliseconds(20))
+            $0.transfer.retry = Backoff(first: .milliseconds(5), longest: .milliseconds(20))
         }
         try bench.append(0..<400) { "store-\($0 % 100)" }
         let logs = 400 * Samples.logsPerRow

@@ -1,10 +1,11 @@
+import Configuration
 import Crypto
 import Net
-import SLS
 import Sandbox
+import SLS
 import System
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Delivery
 
@@ -29,7 +30,7 @@ import Testing
         _ credential: Credential,
         port: Int,
         logstore: String? = "app-log",
-        _ change: (inout DestinationSettings) throws -> Void = { _ in },
+        _ change: (inout Destination) throws -> Void = { _ in },
         now: @escaping @Sendable () -> WallTime = { .now }
     ) throws -> DestinationTest {
         var settings = try Samples.destination(port: port)
@@ -45,7 +46,7 @@ import Testing
         let port = Int(sandbox.address.port)
         for signature in SignatureVersion.allCases {
             for credential in [Self.good, Samples.credential] {
-                let proof = try prove(credential, port: port) { $0.sls.signature = signature }
+                let proof = try prove(credential, port: port) { $0.signature = signature }
                 #expect(proof.verdict == .accepted, "\(proof)")
                 #expect(proof.requestID != nil)
             }
@@ -105,7 +106,7 @@ import Testing
         let sandbox = try sandbox()
         defer { sandbox.stop() }
         let proof = try prove(Self.good, port: Int(sandbox.address.port)) {
-            $0.sls.endpoints.insert(try Endpoint(parsing: "http://localhost:1"), at: 0)
+            $0.endpoints.insert(try Endpoint(parsing: "http://localhost:1"), at: 0)
         }
         #expect(proof.verdict == .accepted)
     }

@@ -1,3 +1,4 @@
+import Configuration
 import Crypto
 import SLS
 import System
@@ -33,12 +34,13 @@ import Testing
             forwarder = try Forwarder(
                 ["app", "audit"].map { name in
                     var settings = try Samples.destination(port: port, name: name)
-                    settings.retryWaits = waits
+                    settings.transfer.retry = waits
                     return settings
                 },
                 source: source,
                 credentials: door,
-                journal: .silent
+                journal: .silent,
+                memoryMax: LimitSettings().deliveryBytes
             )
             try forwarder.start()
         }
@@ -116,7 +118,7 @@ import Testing
             request.logstore == "good" ? .stored : Self.unknown
         }
         let rig = try Rig(server) {
-            $0.retryWaits = Backoff(first: .milliseconds(10), longest: .seconds(60))
+            $0.transfer.retry = Backoff(first: .milliseconds(10), longest: .seconds(60))
         }
         for number in 1...10 as ClosedRange<Int64> {
             rig.source.offer(number, logstore: "refused-\(number)")

@@ -1,3 +1,4 @@
+import Configuration
 import Crypto
 import Logs
 import Queue
@@ -11,7 +12,7 @@ import Testing
 /// Which destinations and outlets a turn looks at.
 @Suite(.timeLimit(.minutes(1))) struct DeliveryAgendaTests {
     let now = Moment.now
-    let shared = DeliveryThreadState()
+    let shared = DeliveryThreadState(memoryMax: 64 << 20)
     let source: MemorySource
 
     init() throws {
@@ -26,7 +27,7 @@ import Testing
     }
 
     private func destination(
-        _ settings: DestinationSettings,
+        _ settings: Destination,
         _ status: Locked<DestinationStatus>
     ) throws -> DestinationSender {
         DestinationSender(

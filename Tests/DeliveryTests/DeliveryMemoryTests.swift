@@ -1,3 +1,4 @@
+import Configuration
 import SLS
 import System
 import TestSupport
@@ -143,7 +144,7 @@ import Testing
         let ports = stuck.map(\.port) + [well.port]
         let settings = try zip(Self.hanging + ["well"], ports).map { name, port in
             var settings = try Samples.destination(port: port, name: name, compression: .none)
-            settings.transport.sendTimeout = .seconds(60)
+            settings.transfer.transport.sendTimeout = .seconds(60)
             return settings
         }
         let forwarder = try Forwarder(

@@ -1,3 +1,4 @@
+import Configuration
 import Crypto
 import Queue
 import SLS
@@ -13,8 +14,8 @@ import Testing
     func patience() throws {
         let server = try ScriptedServer { _, _ in .answer(401, code: "Unauthorized") }
         let rig = try Rig(server) {
-            $0.dropUnauthorized = true
-            $0.retryWaits = PauseTests.patient
+            $0.transfer.dropsUnauthorized = true
+            $0.transfer.retry = PauseTests.patient
         }
         rig.source.offer(1)
         #expect(rig.recorder.lines.wait { $0.contains { $0.contains("logstore is paused") } })
@@ -40,8 +41,8 @@ import Testing
             return .answer(401, code: "Unauthorized")
         }
         let rig = try Rig(server) {
-            $0.dropUnauthorized = true
-            $0.retryWaits = PauseTests.quick
+            $0.transfer.dropsUnauthorized = true
+            $0.transfer.retry = PauseTests.quick
         }
         holder.withLock { $0 = rig.credential }
         rig.source.offer(1)
@@ -62,8 +63,8 @@ import Testing
             return .answer(401, code: "Unauthorized")
         }
         let rig = try Rig(server) {
-            $0.dropUnauthorized = true
-            $0.retryWaits = PauseTests.quick
+            $0.transfer.dropsUnauthorized = true
+            $0.transfer.retry = PauseTests.quick
         }
         holder.withLock { $0 = rig.credential }
         rig.source.offer(1)
@@ -85,8 +86,8 @@ import Testing
             number < 10 ? .answer(401, code: code, message: message) : .stored
         }
         let rig = try Rig(server) {
-            $0.dropUnauthorized = true
-            $0.retryWaits = PauseTests.quick
+            $0.transfer.dropsUnauthorized = true
+            $0.transfer.retry = PauseTests.quick
         }
         rig.source.offer(1)
         #expect(rig.source.state.wait { $0.acknowledged == [1] })
@@ -103,8 +104,8 @@ import Testing
             return .answer(401, code: "Unauthorized")
         }
         let rig = try Rig(server) {
-            $0.dropUnauthorized = true
-            $0.retryWaits = PauseTests.quick
+            $0.transfer.dropsUnauthorized = true
+            $0.transfer.retry = PauseTests.quick
         }
         holder.withLock { $0 = rig.credential }
         rig.source.offer(1)

@@ -1,3 +1,4 @@
+import Configuration
 import SLS
 import Sandbox
 import System
@@ -22,7 +23,7 @@ import Testing
     }
 
     func forwarder(
-        adjusting: (inout DestinationSettings) -> Void = { _ in }
+        adjusting: (inout Destination) -> Void = { _ in }
     ) throws -> Forwarder {
         try TestSandbox.forwarder(source, [first, second], recorder.journal, adjusting: adjusting)
     }
@@ -58,10 +59,10 @@ import Testing
         }
         let patient = Backoff(first: .seconds(3600), longest: .seconds(3600))
         var b = try Samples.destination(port: server.port, name: "b")
-        b.sls.endpoints.append(try Endpoint(parsing: "http://localhost:\(server.port)"))
-        b.retryWaits = patient
+        b.endpoints.append(try Endpoint(parsing: "http://localhost:\(server.port)"))
+        b.transfer.retry = patient
         var a = try Samples.destination(port: server.port, name: "a")
-        a.retryWaits = patient
+        a.transfer.retry = patient
         let forwarder = try Forwarder(
             [a, b],
             source: source,
@@ -94,7 +95,7 @@ import Testing
     func awayAndBack(fault: String) throws {
         // Shorter than the latency of a fault.
         let time = min(.milliseconds(300).calibrated(), Duration.milliseconds(1500))
-        let forwarder = try forwarder { $0.transport.sendTimeout = time }
+        let forwarder = try forwarder { $0.transfer.transport.sendTimeout = time }
         source.offer(1)
         #expect(source.state.wait { $0.acknowledged == [1] })
         #expect(try first.has(packet: 1))
@@ -165,8 +166,8 @@ import Testing
         let endpoints = try ports.map { try Endpoint(parsing: "http://nowhere.invalid:\($0)") }
         let proxy = try Proxy(parsing: "socks5h://127.0.0.1:\(tunnel.port)")
         let forwarder = try forwarder {
-            $0.sls.endpoints = endpoints
-            $0.transport.proxy = proxy
+            $0.endpoints = endpoints
+            $0.transfer.transport.proxy = proxy
         }
         for number in 1...5 as ClosedRange<Int64> { source.offer(number) }
         #expect(source.state.wait { $0.acknowledged.count == 5 })
@@ -188,7 +189,7 @@ import Testing
         let endpoints = [
             try Endpoint(parsing: "https://localhost:\(tls.port)"), try second.endpoint(),
         ]
-        let forwarder = try forwarder { $0.sls.endpoints = endpoints }
+        let forwarder = try forwarder { $0.endpoints = endpoints }
         source.offer(1)
         #expect(source.state.wait { $0.acknowledged == [1] })
         #expect(try second.has(packet: 1))
@@ -208,7 +209,7 @@ import Testing
     @Test("It moves no gate, and leads to no other endpoint")
     func endpointStays() throws {
         var settings = try Samples.destination(port: 1)
-        settings.sls.endpoints = try ["http://127.0.0.1:1", "http://127.0.0.1:2"].map {
+        settings.endpoints = try ["http://127.0.0.1:1", "http://127.0.0.1:2"].map {
             try Endpoint(parsing: $0)
         }
         var endpoints = DestinationEndpoints(settings, EndpointStates(), places: 4)

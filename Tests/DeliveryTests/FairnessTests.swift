@@ -1,3 +1,4 @@
+import Configuration
 import Queue
 import SLS
 import System
@@ -67,9 +68,9 @@ import Testing
         // may stop for a moment while it is calibrated.
         let time = min(Duration.milliseconds(100).calibrated(), .milliseconds(500))
         let rig = try Rig(server) {
-            $0.transport.sendTimeout = time
+            $0.transfer.transport.sendTimeout = time
             // Whoever waits for a probe's turn waits longer than this test may take.
-            $0.retryWaits = Backoff(first: .seconds(3600), longest: .seconds(3600))
+            $0.transfer.retry = Backoff(first: .seconds(3600), longest: .seconds(3600))
         }
         for logstore in 1...4 as ClosedRange<Int64> {
             for number in 1...40 as ClosedRange<Int64> {
@@ -100,7 +101,7 @@ import Testing
             if count == 100 { source.offer(5000, logstore: "small") }
             return .stored
         }
-        let rig = try Rig(source, server) { $0.concurrency = 2 }
+        let rig = try Rig(source, server) { $0.transfer.concurrency = 2 }
         for number in 1...1000 as ClosedRange<Int64> { source.offer(number, logstore: "large") }
         #expect(source.state.wait { $0.acknowledged.count == 1001 })
         rig.stop()

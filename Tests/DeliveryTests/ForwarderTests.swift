@@ -1,3 +1,4 @@
+import Configuration
 import Crypto
 import Glibc
 import Logs
@@ -29,7 +30,7 @@ import Testing
 
     @Test("Connections are used again, and never more than requests at once")
     func reusesConnections() throws {
-        let rig = try Rig(ScriptedServer()) { $0.concurrency = 2 }
+        let rig = try Rig(ScriptedServer()) { $0.transfer.concurrency = 2 }
         for number in 1...50 as ClosedRange<Int64> { rig.source.offer(number) }
         #expect(rig.source.state.wait { $0.acknowledged.count == 50 })
         rig.stop()
@@ -43,7 +44,7 @@ import Testing
     func body(compression: Compression) throws {
         let source = try MemorySource()
         let trailer = GroupTrailer(topic: "t", source: "s", tags: [("env", "device")])
-        let rig = try Rig(source, ScriptedServer(), compression: compression)
+        let rig = try Rig(source, ScriptedServer(), compression: .init(compression))
         source.offer(7, trailer: trailer)
         #expect(source.state.wait { $0.acknowledged == [7] })
         rig.stop()
@@ -69,7 +70,7 @@ import Testing
 
     @Test("The request carries the headers of PutLogs and nothing of curl's own")
     func headers() throws {
-        let rig = try Rig(ScriptedServer()) { $0.sls.signature = .v1 }
+        let rig = try Rig(ScriptedServer()) { $0.signature = .v1 }
         rig.source.offer(1)
         #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
@@ -108,7 +109,7 @@ import Testing
             while !gate.now { gate.wait(.milliseconds(20)) { $0 } }
             return .stored
         }
-        let rig = try Rig(source, server) { $0.concurrency = 3 }
+        let rig = try Rig(source, server) { $0.transfer.concurrency = 3 }
         for number in 1...40 as ClosedRange<Int64> { source.offer(number) }
         #expect(arrived.wait { $0 == 3 })
         // A fourth would come at once if it came at all.
@@ -152,7 +153,7 @@ import Testing
             gate.wait { $0 }
             return .stored
         }
-        let rig = try Rig(server) { $0.concurrency = 1 }
+        let rig = try Rig(server) { $0.transfer.concurrency = 1 }
         for number in 1...5 as ClosedRange<Int64> { rig.source.offer(number) }
         #expect(server.requests.wait { $0.count == 1 })
         // The answer comes after the delivery thread was told to stop.

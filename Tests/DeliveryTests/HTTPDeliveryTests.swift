@@ -1,3 +1,4 @@
+import Configuration
 import Crypto
 import Foundation
 import Logs
@@ -23,17 +24,15 @@ import Testing
 
     private func rig(
         _ server: ScriptedServer,
-        adjusting: (inout HTTPTarget) -> Void = { _ in },
-        settings change: (inout DestinationSettings) -> Void = { _ in }
+        adjusting: (inout Destination) -> Void = { _ in }
     ) throws -> Rig {
-        let place = try Endpoint(parsing: "http://127.0.0.1:\(server.port)")
-        var target = HTTPTarget(url: Secret("\(place)/in?key=\(Self.query)"), at: place)
-        target.headers = [("authorization", Secret("Bearer \(Self.secret)"))]
-        target.compression = .none
-        adjusting(&target)
-        return try Rig(source, server, credential: nil) {
-            $0.target = .http(target)
-            change(&$0)
+        let place = "http://127.0.0.1:\(server.port)"
+        var target = try Samples.httpTarget("\(place)/in?key=\(Self.query)", at: place)
+        target.headers = [.init(name: "authorization", value: Secret("Bearer \(Self.secret)"))]
+        return try Rig(source, server, credential: nil, compression: .none) {
+            $0.kind = .http
+            $0.http = target
+            adjusting(&$0)
         }
     }
 
@@ -76,9 +75,9 @@ import Testing
     func forms() throws {
         let server = try ScriptedServer { _, _ in Self.reply(200) }
         let rig = try rig(server) {
-            $0.body = .lines
+            $0.http.body = .lines
             $0.shape = .nested
-            $0.compression = .gzip
+            $0.transfer.compression = .gzip
         }
         source.offer(1, logs: [Samples.log("one")])
         #expect(source.state.wait { $0.acknowledged == [1] })
@@ -116,9 +115,8 @@ import Testing
             times.change { $0.append(.now) }
             return Self.reply(number < 4 ? 429 : 200)
         }
-        let rig = try rig(server) { _ in
-        } settings: {
-            $0.concurrency = 1
+        let rig = try rig(server) {
+            $0.transfer.concurrency = 1
         }
         for number in 1...6 { source.offer(Int64(number), logs: [Samples.log("\(number)")]) }
         #expect(source.state.wait { $0.acknowledged.count == 6 })
@@ -205,7 +203,7 @@ import Testing
     @Test("Only the statuses in success say that logs are stored")
     func success() throws {
         let server = try ScriptedServer { _, number in Self.reply(number == 0 ? 202 : 201) }
-        let rig = try rig(server) { $0.successes = [200, 201] }
+        let rig = try rig(server) { $0.http.successes = [200, 201] }
         source.offer(1)
         #expect(source.state.wait { $0.acknowledged == [1] })
         rig.stop()
@@ -232,8 +230,7 @@ import Testing
     @Test("A secret in the path is blotted out, also behind a port that need not be named")
     func pathWithUsualPort() throws {
         for url in ["https://h.example:443/in/token-5", "https://h.example/in/token-5"] {
-            let place = try Endpoint(parsing: "https://h.example")
-            let judge = HTTPJudge(HTTPTarget(url: Secret(url), at: place))
+            let judge = HTTPJudge(try Samples.httpTarget(url, at: "https://h.example"))
             let head = TransferResponse.Head(status: 404, headers: [])
             let response = TransferResponse(
                 head: head,
@@ -253,10 +250,10 @@ import Testing
     )
     func parts(said: String) throws {
         let url = "https://h.example/services/B0123456789abcd?key=to%2Bken%2F1"
-        var target = HTTPTarget(url: Secret(url), at: try Endpoint(parsing: "https://h.example"))
+        var target = try Samples.httpTarget(url, at: "https://h.example")
         target.headers = [
-            ("authorization", Secret("Basic dXNlcjpzM2NyZXQ6d29yZA==")),
-            ("x-auth", Secret("Token token=t0k3n-of-x")),
+            .init(name: "authorization", value: Secret("Basic dXNlcjpzM2NyZXQ6d29yZA==")),
+            .init(name: "x-auth", value: Secret("Token token=t0k3n-of-x")),
         ]
         let response = TransferResponse(
             head: TransferResponse.Head(status: 401, headers: []),
@@ -273,9 +270,8 @@ import Testing
     func rests() throws {
         let works = SharedValue(false)
         let server = try ScriptedServer { _, _ in Self.reply(works.now ? 200 : 500) }
-        let rig = try rig(server) { _ in
-        } settings: {
-            $0.retryWaits = Backoff(first: .milliseconds(10), longest: .seconds(3600), times: 2)
+        let rig = try rig(server) {
+            $0.transfer.retry = Backoff(first: .milliseconds(10), longest: .seconds(3600), times: 2)
         }
         source.offer(1)
         #expect(server.requests.wait { $0.count == 3 })
@@ -291,9 +287,8 @@ import Testing
     func ended(by end: @Sendable (Forwarder) -> (Set<String>) -> Void) throws {
         let works = SharedValue(false)
         let server = try ScriptedServer { _, _ in Self.reply(works.now ? 200 : 500) }
-        let rig = try rig(server) { _ in
-        } settings: {
-            $0.retryWaits = Backoff(first: .milliseconds(10), longest: .seconds(3600), times: 1)
+        let rig = try rig(server) {
+            $0.transfer.retry = Backoff(first: .milliseconds(10), longest: .seconds(3600), times: 1)
         }
         source.offer(1)
         #expect(server.requests.wait { $0.count == 2 })

@@ -1,3 +1,4 @@
+import Configuration
 import Queue
 import SLS
 import System
@@ -27,7 +28,7 @@ import Testing
     func rig(_ source: MemorySource, _ judge: Judge) throws -> Rig {
         let server = try ScriptedServer { request, _ in judge.answer(request) }
         return try Rig(source, server, compression: .none) {
-            $0.retryWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(10))
+            $0.transfer.retry = Backoff(first: .milliseconds(1), longest: .milliseconds(10))
         }
     }
 
@@ -158,7 +159,7 @@ import Testing
         let judge = Self.poisoned("PostBodyInvalid")
         let server = try ScriptedServer { request, _ in judge.answer(request) }
         // The first wait of a pause is ten minutes.
-        let rig = try Rig(server, compression: .none) { $0.retryWaits = PauseTests.patient }
+        let rig = try Rig(server, compression: .none) { $0.transfer.retry = PauseTests.patient }
         for number in 1...3 {
             let logs = Self.logs(number, poison: Set(0..<64))
             rig.source.offer(Int64(number), logs: logs, isReplayed: true)
@@ -190,7 +191,7 @@ import Testing
     func resumed() throws {
         let server = try ScriptedServer { _, _ in .answer(400, code: "PostBodyInvalid") }
         // The first wait is ten minutes.
-        let rig = try Rig(server, compression: .none) { $0.retryWaits = PauseTests.patient }
+        let rig = try Rig(server, compression: .none) { $0.transfer.retry = PauseTests.patient }
         rig.source.offer(1, logs: Self.logs(1))
         func isPaused() -> Bool {
             if case .paused = rig.status.outlets.first?.state { true } else { false }

@@ -48,7 +48,7 @@ import Testing
         let recorder = JournalRecorder()
         let status = StatusPublisher(Locked(DestinationStatus(settings)))
         let reporter = DeliveryReporter("app", recorder.journal, status)
-        let shared = DeliveryThreadState()
+        let shared = DeliveryThreadState(memoryMax: 64 << 20)
         let entry = shared.agenda.join()
         let gates = GateKeeper(settings, shared, entry, OutletRegistry(entry), reporter)
         func flap() {

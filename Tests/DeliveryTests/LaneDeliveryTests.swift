@@ -1,3 +1,4 @@
+import Configuration
 import Queue
 import SLS
 import SQLiteQueue
@@ -85,7 +86,7 @@ import Testing
         }
         first.withLock { $0 = server }
         let rig = try Rig(server) {
-            $0.retryWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(50))
+            $0.transfer.retry = Backoff(first: .milliseconds(1), longest: .milliseconds(50))
         }
         rig.source.offer(1)
         #expect(rig.source.state.wait { $0.acknowledged == [1] })
@@ -135,7 +136,7 @@ import Testing
                 ? .answer(400, code: "InvalidSequenceId") : .stored
         }
         let rig = try Rig(server) {
-            $0.retryWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(200))
+            $0.transfer.retry = Backoff(first: .milliseconds(1), longest: .milliseconds(200))
         }
         for number in 1...40 as ClosedRange<Int64> {
             rig.source.offer(number, lane: Lane(key: Self.lane.key, sequence: number))
@@ -189,8 +190,8 @@ import Testing
         )
         rules.lanes = lanes
         let bench = try StoredBench(sandbox, rules) {
-            $0.retryWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(4))
-            $0.transport.sendTimeout = .seconds(1)
+            $0.transfer.retry = Backoff(first: .milliseconds(1), longest: .milliseconds(4))
+            $0.transfer.transport.sendTimeout = .seconds(1)
         }
         let quarter = Self.batches / 4
         for part in 0..<4 {
@@ -241,7 +242,7 @@ import Testing
             return .answer(400, code: "InvalidCompressType")
         }
         let rig = try Rig(server) {
-            $0.retryWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(10))
+            $0.transfer.retry = Backoff(first: .milliseconds(1), longest: .milliseconds(10))
         }
         rig.source.offer(1, lane: LaneDeliveryTests.lane, isRecovered: isRecovered)
         #expect(server.requests.wait { $0.count >= 20 })

@@ -1,3 +1,4 @@
+import Configuration
 import Queue
 import SLS
 import System
@@ -111,10 +112,10 @@ import Testing
             logstores = Array(["log-a", "log-b", "log-c"].prefix(1 + seed % 3))
         }
 
-        private static func adjust(_ settings: inout DestinationSettings) {
-            settings.transport.sendTimeout = .milliseconds(100)
-            settings.concurrency = 4
-            settings.retryWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(4))
+        private static func adjust(_ settings: inout Destination) {
+            settings.transfer.transport.sendTimeout = .milliseconds(100)
+            settings.transfer.concurrency = 4
+            settings.transfer.retry = Backoff(first: .milliseconds(1), longest: .milliseconds(4))
         }
 
         func offer(to logstore: String) {
@@ -243,9 +244,9 @@ import Testing
             return .stored
         }
         let rig = try Rig(server, compression: .none) {
-            $0.transport.sendTimeout = .milliseconds(100)
-            $0.concurrency = 4
-            $0.retryWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(4))
+            $0.transfer.transport.sendTimeout = .milliseconds(100)
+            $0.transfer.concurrency = 4
+            $0.transfer.retry = Backoff(first: .milliseconds(1), longest: .milliseconds(4))
         }
         for number in 1...100 as ClosedRange<Int64> {
             let lane = Lane(key: String(repeating: "b", count: 32), sequence: number)

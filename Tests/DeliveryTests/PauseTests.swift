@@ -1,3 +1,4 @@
+import Configuration
 import Crypto
 import Queue
 import SLS
@@ -36,7 +37,7 @@ import Testing
     )
     func rotation(code: String, message: String, isWhole: Bool) throws {
         let door = Door(.answer(401, code: code, message: message))
-        let rig = try Rig(door.server()) { $0.retryWaits = Self.patient }
+        let rig = try Rig(door.server()) { $0.transfer.retry = Self.patient }
         for number in 1...5 as ClosedRange<Int64> { rig.source.offer(number) }
         let event = isWhole ? "destination is paused" : "logstore is paused"
         #expect(rig.recorder.lines.wait { $0.contains { $0.contains(event) } })
@@ -70,7 +71,7 @@ import Testing
             holder.withLock { $0 }?.withLock { $0 = new }
             return .answer(401, code: "SignatureNotMatch")
         }
-        let rig = try Rig(server) { $0.retryWaits = Self.patient }
+        let rig = try Rig(server) { $0.transfer.retry = Self.patient }
         holder.withLock { $0 = rig.credential }
         rig.source.offer(1)
         #expect(rig.source.state.wait { $0.acknowledged == [1] })
@@ -81,7 +82,7 @@ import Testing
     @Test("The status tells why and until when")
     func status() throws {
         let door = Door(.answer(404, code: "LogStoreNotExist", message: "no such logstore"))
-        let rig = try Rig(door.server()) { $0.retryWaits = Self.patient }
+        let rig = try Rig(door.server()) { $0.transfer.retry = Self.patient }
         rig.source.offer(1)
         #expect(rig.recorder.lines.wait { $0.contains { $0.contains("logstore is paused") } })
         #expect(eventually { rig.status.outlets.first.map { $0.state != .running } ?? false })
@@ -107,7 +108,7 @@ import Testing
     func rests(byFlush: Bool) throws {
         let door = Door(.answer(404, code: "LogStoreNotExist"))
         let rig = try Rig(door.server()) {
-            $0.retryWaits = Backoff(first: .milliseconds(1), longest: .seconds(600), times: 2)
+            $0.transfer.retry = Backoff(first: .milliseconds(1), longest: .seconds(600), times: 2)
         }
         rig.source.offer(1)
         #expect(rig.server.requests.wait { $0.count == 3 })
@@ -125,7 +126,7 @@ import Testing
             times.withLock { $0.append(.now) }
             return number == 0 ? .answer(503, code: "ServerBusy", retryAfter: 1) : .stored
         }
-        let rig = try Rig(server) { $0.retryWaits = Self.quick }
+        let rig = try Rig(server) { $0.transfer.retry = Self.quick }
         rig.source.offer(1)
         #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
@@ -137,7 +138,7 @@ import Testing
     @Test("A refusal for the time that another signature cannot cure pauses the endpoint")
     func clock() throws {
         let door = Door(.answer(400, code: "RequestTimeExpired"))
-        let rig = try Rig(door.server()) { $0.retryWaits = Self.quick }
+        let rig = try Rig(door.server()) { $0.transfer.retry = Self.quick }
         rig.source.offer(1)
         #expect(rig.recorder.lines.wait { $0.contains { $0.contains("endpoint is paused") } })
         #expect(rig.status.resigned == 0)
@@ -153,8 +154,8 @@ import Testing
             request.logstore == "secret" ? .answer(401, code: "Unauthorized") : .stored
         }
         let rig = try Rig(server) {
-            $0.dropUnauthorized = true
-            $0.retryWaits = Self.quick
+            $0.transfer.dropsUnauthorized = true
+            $0.transfer.retry = Self.quick
         }
         for number in 1...20 as ClosedRange<Int64> { rig.source.offer(number, logstore: "secret") }
         rig.source.offer(21)

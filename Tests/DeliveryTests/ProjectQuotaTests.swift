@@ -1,3 +1,4 @@
+import Configuration
 import Crypto
 import SLS
 import Sandbox
@@ -18,11 +19,11 @@ import Testing
     func settings(
         _ name: String,
         port: Int,
-        adjusting: (inout DestinationSettings) -> Void = { _ in }
-    ) throws -> DestinationSettings {
+        adjusting: (inout Destination) -> Void = { _ in }
+    ) throws -> Destination {
         var settings = try Samples.destination(port: port, name: name)
-        settings.sls.credential = name
-        if name == "other" { settings.sls.project = "other-project" }
+        settings.credential = name
+        if name == "other" { settings.project = "other-project" }
         adjusting(&settings)
         return settings
     }
@@ -31,7 +32,7 @@ import Testing
         port: Int,
         _ credentials: @escaping @Sendable (String) -> Credential? = { _ in TestSandbox.key },
         at time: WallTime? = nil,
-        adjusting: (inout DestinationSettings) -> Void = { _ in }
+        adjusting: (inout Destination) -> Void = { _ in }
     ) throws -> Forwarder {
         let forwarder = try Forwarder(
             ["app", "audit", "other"].map { try settings($0, port: port, adjusting: adjusting) },
@@ -142,7 +143,7 @@ import Testing
         let forwarder = try forwarder(
             port: server.port,
             { $0 == "app" ? bad : Samples.credential },
-            adjusting: { $0.retryWaits = PauseTests.patient }
+            adjusting: { $0.transfer.retry = PauseTests.patient }
         )
         source.offer(1, to: "app")
         #expect(eventually { forwarder.status[0].failures[.unauthorized] == 1 })
@@ -162,10 +163,12 @@ import Testing
             _ endpoint: String,
             region: String? = nil,
             project: String = "demo-project"
-        ) throws -> DestinationSettings {
-            let endpoint = try Endpoint(parsing: endpoint)
-            let target = SLSTarget(endpoints: [endpoint], project: project, region: region)
-            return DestinationSettings(name: "app", .sls(target))
+        ) throws -> Destination {
+            var settings = Destination(name: "app")
+            settings.endpoints = [try Endpoint(parsing: endpoint)]
+            settings.project = project
+            settings.region = region
+            return settings
         }
         let app = try settings("cn-hangzhou.log.aliyuncs.com")
         let first = quotas.quota(for: app, places: 16)

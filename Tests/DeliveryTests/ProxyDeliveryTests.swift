@@ -1,3 +1,4 @@
+import Configuration
 import Crypto
 import Glibc
 import SLS
@@ -6,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import Delivery
+@testable import HTTPClient
 
 @Suite(.timeLimit(.minutes(1))) struct ProxyDeliveryTests {
     /// "alice:hunter2" in base64.
@@ -22,8 +24,8 @@ import Testing
         let proxy = try proxy("http", server.port, login: "alice:hunter2@")
         let endpoint = try Endpoint(parsing: "http://nowhere.invalid")
         let rig = try Rig(server) {
-            $0.sls.endpoint = endpoint
-            $0.transport.proxy = proxy
+            $0.endpoints = [endpoint]
+            $0.transfer.transport.proxy = proxy
         }
         rig.source.offer(1)
         #expect(rig.source.state.wait { $0.acknowledged == [1] })
@@ -41,9 +43,9 @@ import Testing
         let proxy = try proxy("http", tunnel.port, login: "alice:hunter2@")
         let endpoint = try Endpoint(parsing: "https://localhost:\(tls.port)")
         let rig = try Rig(ScriptedServer()) {
-            $0.sls.endpoint = endpoint
-            $0.transport.proxy = proxy
-            $0.transport.certificateAuthorities = isTrusted ? tls.certificate : nil
+            $0.endpoints = [endpoint]
+            $0.transfer.transport.proxy = proxy
+            $0.transfer.transport.certificateAuthorities = isTrusted ? tls.certificate : nil
         }
         rig.source.offer(1)
         if isTrusted {
@@ -74,8 +76,8 @@ import Testing
         let proxy = try proxy("socks5h", tunnel.port, login: login.map { "\($0)@" } ?? "")
         let endpoint = try Endpoint(parsing: "http://nowhere.invalid:\(server.port)")
         let rig = try Rig(server) {
-            $0.sls.endpoint = endpoint
-            $0.transport.proxy = proxy
+            $0.endpoints = [endpoint]
+            $0.transfer.transport.proxy = proxy
         }
         rig.source.offer(1)
         #expect(rig.source.state.wait { $0.acknowledged == [1] })
@@ -97,8 +99,8 @@ import Testing
         let proxy = try proxy(scheme, tunnel.port, login: "alice:hunter2@")
         let place = try Endpoint(parsing: endpoint)
         let rig = try Rig(ScriptedServer()) {
-            $0.sls.endpoint = place
-            $0.transport.proxy = proxy
+            $0.endpoints = [place]
+            $0.transfer.transport.proxy = proxy
         }
         rig.source.offer(1)
         #expect(rig.recorder.lines.wait { $0.contains { $0.contains("delivery failed") } })
@@ -120,9 +122,9 @@ import Testing
             let proxy = try Proxy(parsing: "https://alice:hunter2@localhost:\(tls.port)")
             let endpoint = try Endpoint(parsing: "https://nowhere.invalid")
             let rig = try Rig(source, ScriptedServer()) {
-                $0.sls.endpoint = endpoint
-                $0.transport.proxy = proxy
-                $0.transport.certificateAuthorities = isTrusted ? tls.certificate : nil
+                $0.endpoints = [endpoint]
+                $0.transfer.transport.proxy = proxy
+                $0.transfer.transport.certificateAuthorities = isTrusted ? tls.certificate : nil
             }
             source.offer(1)
             if isTrusted {
@@ -146,8 +148,8 @@ import Testing
             let proxy = try Proxy(parsing: "http://127.0.0.1:\(server.port)")
             let endpoint = try Endpoint(parsing: "http://nowhere.invalid")
             let rig = try Rig(source, server) {
-                $0.sls.endpoint = endpoint
-                $0.transport.proxy = proxy
+                $0.endpoints = [endpoint]
+                $0.transfer.transport.proxy = proxy
             }
             source.offer(1)
             let isDelivered = source.state.wait { $0.acknowledged == [1] }
@@ -225,7 +227,7 @@ import Testing
             guard let endpoint = try? Endpoint(parsing: "http://localhost:\(server.port)") else {
                 return
             }
-            settings.sls.endpoint = endpoint
+            settings.endpoints = [endpoint]
         }
         rig.source.offer(1)
         #expect(rig.source.state.wait { $0.acknowledged == [1] })
@@ -255,7 +257,7 @@ import Testing
         let recorder = JournalRecorder()
         for endpoint in ["http://logs.example.com", "http://127.0.0.1:1", "http://localhost:1"] {
             var settings = try Samples.destination(port: 1)
-            settings.sls.endpoint = try Endpoint(parsing: endpoint)
+            settings.endpoints = [try Endpoint(parsing: endpoint)]
             let forwarder = try Forwarder(
                 [settings],
                 source: MemorySource(),

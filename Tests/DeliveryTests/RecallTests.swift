@@ -1,3 +1,4 @@
+import Configuration
 import Glibc
 import HTTPClient
 import Logs
@@ -16,7 +17,7 @@ import Testing
 
     /// A destination that waits for its credential with packets that it was given before.
     private func waiting(_ source: MemorySource, _ server: ScriptedServer) throws -> Rig {
-        let rig = try Rig(source, server) { $0.retryWaits = PauseTests.quick }
+        let rig = try Rig(source, server) { $0.transfer.retry = PauseTests.quick }
         for number in 1...3 as ClosedRange<Int64> { source.offer(number) }
         #expect(server.requests.wait { !$0.isEmpty })
         rig.credential.withLock { $0 = nil }
@@ -68,7 +69,7 @@ import Testing
     func asksAgain(refusal: ScriptedServer.Reply) throws {
         let isWell = Locked(false)
         let server = try ScriptedServer { _, _ in isWell.withLock { $0 } ? .stored : refusal }
-        let rig = try Rig(server) { $0.retryWaits = PauseTests.quick }
+        let rig = try Rig(server) { $0.transfer.retry = PauseTests.quick }
         // More than are asked for, so that nothing that was asked for is left.
         for number in 1...40 as ClosedRange<Int64> { rig.source.offer(number) }
         #expect(eventually { if case .paused = rig.status.state { true } else { false } })
@@ -117,8 +118,8 @@ import Testing
         }
     }
 
-    static func quick(_ settings: inout DestinationSettings) {
-        settings.retryWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(10))
+    static func quick(_ settings: inout Destination) {
+        settings.transfer.retry = Backoff(first: .milliseconds(1), longest: .milliseconds(10))
     }
 
     @Test("A packet stored with the old settings proves no packet at fault that the new ones spoil")
@@ -155,7 +156,7 @@ import Testing
         source.offer(1)
         #expect(server.requests.wait { $0.count == 1 })
         var settings = try Samples.destination(port: server.port)
-        settings.sls.project = "other-project"
+        settings.project = "other-project"
         Self.quick(&settings)
         try rig.forwarder.use([settings])
         source.offer(2)
@@ -175,7 +176,7 @@ import Testing
     @Test("A destination that moves leaves no silence behind at the old endpoint")
     func silence() throws {
         let (old, new) = (try Samples.destination(port: 1), try Samples.destination(port: 2))
-        let shared = DeliveryThreadState()
+        let shared = DeliveryThreadState(memoryMax: 64 << 20)
         let dependencies = DestinationSender.Dependencies(
             source: source,
             credentials: CredentialDoor { _ in nil },
@@ -188,8 +189,8 @@ import Testing
             Locked(DestinationStatus(old)),
             dependencies
         )
-        let key = EndpointKey.server(old.sls.endpoint, proxy: nil)
-        let endpoint = shared.endpoints.endpoint(for: key, places: 8, waits: old.retryWaits)
+        let key = EndpointKey.server(old.endpoints[0], proxy: nil)
+        let endpoint = shared.endpoints.endpoint(for: key, places: 8, waits: old.transfer.retry)
         let outlet = Outlet(destination: "app", logstore: "app-log")
         destination.announced(outlet)
         let now = Moment.now

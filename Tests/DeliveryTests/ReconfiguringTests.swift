@@ -1,4 +1,6 @@
+import Configuration
 import Glibc
+import HTTPClient
 import Queue
 import SLS
 import System
@@ -25,8 +27,8 @@ import Testing
         let rig = try Rig(source, old)
         #expect(stored(1))
         var settings = try Samples.destination(port: new.port, compression: .zstd)
-        settings.sls.project = "other-project"
-        settings.sls.signature = .v1
+        settings.project = "other-project"
+        settings.signature = .v1
         try rig.forwarder.use([settings])
         #expect(stored(2))
         rig.stop()
@@ -58,7 +60,7 @@ import Testing
         source.offer(1)
         #expect(try eventually { () throws in try old.has(packet: 1) })
         var settings = try Samples.destination(port: new.port)
-        settings.concurrency = 3
+        settings.transfer.concurrency = 3
         try forwarder.use([settings])
         #expect(stored(2))
         #expect(try new.has(packet: 2))
@@ -80,7 +82,7 @@ import Testing
         source.offer(1)
         #expect(server.requests.wait { $0.count >= 5 })
         var settings = try Samples.destination(port: server.port)
-        settings.sls.project = "right-project"
+        settings.project = "right-project"
         try rig.forwarder.use([settings])
         #expect(source.state.wait(.seconds(3)) { $0.acknowledged == [1] })
         rig.stop()
@@ -96,7 +98,7 @@ import Testing
         source.offer(1)
         #expect(server.requests.wait { $0.count >= 3 })
         var settings = try Samples.destination(port: server.port)
-        settings.sls.project = "right-project"
+        settings.project = "right-project"
         try rig.forwarder.use([settings])
         let tried = DestinationStatus.State.paused(
             reason: "the settings changed; one request at a time tries them",
@@ -128,7 +130,7 @@ import Testing
         let server = try ScriptedServer { _, _ in
             isSilent.withLock { $0 } ? .silence : .stored
         }
-        let rig = try Rig(source, server) { $0.concurrency = 2 }
+        let rig = try Rig(source, server) { $0.transfer.concurrency = 2 }
         // A gate begins carefully, and grows with what goes well.
         for number in 1...30 as ClosedRange<Int64> { source.offer(number) }
         #expect(source.state.wait { $0.acknowledged.count == 30 })
@@ -136,7 +138,7 @@ import Testing
         for number in 31...50 as ClosedRange<Int64> { source.offer(number) }
         #expect(server.requests.wait { $0.count == 32 })
         var settings = try Samples.destination(port: server.port)
-        settings.concurrency = 6
+        settings.transfer.concurrency = 6
         try rig.forwarder.use([settings])
         #expect(server.requests.wait { $0.count == 36 })
         #expect(rig.status.inFlight == 6)
@@ -160,7 +162,7 @@ import Testing
         )
         try forwarder.start()
         var settings = try Samples.destination(port: server.port)
-        settings.sls.credential = "second"
+        settings.credential = "second"
         try forwarder.use([settings])
         #expect(stored(1))
         forwarder.stop(within: .seconds(5))
@@ -174,11 +176,11 @@ import Testing
         defer { tls.stop() }
         let tunnel = try TunnelProxy(.connect)
         let endpoint = try Endpoint(parsing: "https://localhost:\(tls.port)")
-        func settings(_ password: String) throws -> DestinationSettings {
+        func settings(_ password: String) throws -> Destination {
             var settings = try Samples.destination(port: 1)
-            settings.sls.endpoint = endpoint
-            settings.transport.certificateAuthorities = tls.certificate
-            settings.transport.proxy = try Proxy(
+            settings.endpoints = [endpoint]
+            settings.transfer.transport.certificateAuthorities = tls.certificate
+            settings.transfer.transport.proxy = try Proxy(
                 parsing: "http://a:\(password)@127.0.0.1:\(tunnel.port)"
             )
             return settings
@@ -211,10 +213,10 @@ import Testing
     func authorities() throws {
         let directory = TemporaryDirectory()
         let server = try ScriptedServer()
-        let rig = try Rig(source, server) { $0.transport.certificateAuthorities = nil }
+        let rig = try Rig(source, server) { $0.transfer.transport.certificateAuthorities = nil }
         #expect(stored(1) && stored(2))
         var settings = try Samples.destination(port: server.port)
-        settings.transport.certificateAuthorities = "\(directory.path)/authorities.pem"
+        settings.transfer.transport.certificateAuthorities = "\(directory.path)/authorities.pem"
         try rig.forwarder.use([settings])
         #expect(stored(3))
         // curl counts the ages of connections in whole seconds, and takes its own clock for it.
@@ -235,8 +237,8 @@ import Testing
         let forwarder = try TestSandbox.forwarder(source, [first, second], recorder.journal)
         #expect(stored(1))
         var settings = try Samples.destination(port: 1)
-        settings.sls.endpoints = [try first.endpoint(), try second.endpoint()]
-        settings.concurrency = 4
+        settings.endpoints = [try first.endpoint(), try second.endpoint()]
+        settings.transfer.concurrency = 4
         try forwarder.use([settings])
         #expect(stored(2))
         #expect(try second.has(packet: 2))
@@ -262,10 +264,10 @@ import Testing
         try forwarder.start()
         let good = try Samples.destination(port: servers[2].port, name: "app")
         var bad = try Samples.destination(port: servers[2].port, name: "other")
-        bad.sls.region = nil
+        bad.region = nil
         let broken = #expect(throws: DeliveryError.self) { try forwarder.use([good, bad]) }
         #expect(broken?.description.contains("destination other: ") == true)
-        let lost = DestinationSettings(name: "new", .file(FileTarget(path: "/nowhere/new.ndjson")))
+        let lost = Samples.fileDestination(FileTarget(path: "/nowhere/new.ndjson"), name: "new")
         let unwritable = #expect(throws: DeliveryError.self) { try forwarder.use([good, lost]) }
         #expect(unwritable?.description.contains("destination new: /nowhere/new.ndjson") == true)
         #expect(forwarder.status.map(\.name) == ["app", "other"])
@@ -277,14 +279,14 @@ import Testing
     }
 }
 
-@Suite struct DestinationSettingsTests {
+@Suite struct DestinationOutputTests {
     @Test(
         "A request's time grows with its body",
         arguments: [(0, 15), (512 << 10, 47), (1 << 20, 79), (10 << 20, 655)]
     )
     func timeLimit(bytes: Int, seconds: Int) throws {
         let settings = try Samples.destination(port: 80)
-        #expect(settings.transport.timeLimit(bodyBytes: bytes) == .seconds(seconds))
+        #expect(settings.timeLimit(bodyBytes: bytes) == .seconds(seconds))
     }
 
     @Test("Two destinations need two names")

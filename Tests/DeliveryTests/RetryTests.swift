@@ -1,3 +1,4 @@
+import Configuration
 import Glibc
 import Net
 import SLS
@@ -81,7 +82,7 @@ import Testing
     )
     func hostileServer(index: Int) throws {
         let server = try ScriptedServer { _, number in number == 0 ? Self.hostile[index] : .stored }
-        let rig = try Rig(server) { $0.transport.sendTimeout = .milliseconds(500) }
+        let rig = try Rig(server) { $0.transfer.transport.sendTimeout = .milliseconds(500) }
         rig.source.offer(1)
         #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
@@ -118,7 +119,7 @@ import Testing
     @Test("A request that takes too long is given up and repeated")
     func timeout() throws {
         let server = try ScriptedServer { _, number in number == 0 ? .silence : .stored }
-        let rig = try Rig(server) { $0.transport.sendTimeout = .milliseconds(500) }
+        let rig = try Rig(server) { $0.transfer.transport.sendTimeout = .milliseconds(500) }
         rig.source.offer(1)
         #expect(rig.source.state.wait { $0.acknowledged == [1] })
         rig.stop()
@@ -130,8 +131,8 @@ import Testing
     func stall() throws {
         let server = try ScriptedServer { _, number in number == 0 ? .silence : .stored }
         let rig = try Rig(server) {
-            $0.transport.sendTimeout = .seconds(300)
-            $0.transport.stallTimeout = .seconds(1)
+            $0.transfer.transport.sendTimeout = .seconds(300)
+            $0.transfer.transport.stallTimeout = .seconds(1)
         }
         rig.source.offer(1)
         #expect(rig.source.state.wait { $0.acknowledged == [1] })
@@ -147,7 +148,7 @@ import Testing
             return .stored
         }
         let rig = try Rig(server, compression: .none) {
-            $0.transport.sendTimeout = .milliseconds(100)
+            $0.transfer.transport.sendTimeout = .milliseconds(100)
         }
         rig.source.offer(1, rows: 40)
         #expect(rig.source.state.wait { $0.acknowledged == [1] })
@@ -159,7 +160,7 @@ import Testing
     @Test("While all fails, no more packets are taken from the queue than could be sent")
     func leaseBound() throws {
         let server = try ScriptedServer { _, _ in .answer(503, code: "ServerBusy") }
-        let rig = try Rig(server) { $0.concurrency = 2 }
+        let rig = try Rig(server) { $0.transfer.concurrency = 2 }
         for number in 1...50 as ClosedRange<Int64> { rig.source.offer(number) }
         #expect(rig.server.requests.wait { $0.count >= 8 })
         #expect(rig.source.state.now.handedOver <= 3)

@@ -1,3 +1,4 @@
+import Configuration
 import Crypto
 import Glibc
 import Net
@@ -56,7 +57,7 @@ import Testing
         _ sandbox: SandboxServer,
         _ journal: Journal = .silent,
         _ credentials: @escaping @Sendable () -> Credential? = { Self.plain },
-        adjusting: (inout DestinationSettings) throws -> Void = { _ in }
+        adjusting: (inout Destination) throws -> Void = { _ in }
     ) throws -> Forwarder {
         var settings = try Samples.destination(port: Int(sandbox.address.port))
         try adjusting(&settings)
@@ -77,11 +78,10 @@ import Testing
         let source = try MemorySource()
         let recorder = JournalRecorder()
         let forwarder = try forwarder(source, sandbox, recorder.journal, { example.credential }) {
-            $0.sls.signature = example.signature
-            $0.sls.compression = example.compression
-            $0.sls.endpoint = try Endpoint(
-                parsing: "http://\(example.host):\(sandbox.address.port)"
-            )
+            $0.signature = example.signature
+            $0.transfer.compression = .init(example.compression)
+            let place = "http://\(example.host):\(sandbox.address.port)"
+            $0.endpoints = [try Endpoint(parsing: place)]
         }
         for number in 1...3 as ClosedRange<Int64> { source.offer(number) }
         #expect(source.state.wait { $0.acknowledged.count == 3 })
@@ -146,7 +146,7 @@ import Testing
         let forwarder = try forwarder(
             source,
             sandbox,
-            adjusting: { $0.transport.sendTimeout = .milliseconds(500) }
+            adjusting: { $0.transfer.transport.sendTimeout = .milliseconds(500) }
         )
         for number in 1...10 as ClosedRange<Int64> { source.offer(number) }
         #expect(source.state.wait { $0.acknowledged.count == 10 })

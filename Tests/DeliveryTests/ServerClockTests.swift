@@ -1,3 +1,5 @@
+import Configuration
+import HTTPClient
 import SLS
 import System
 import TestSupport

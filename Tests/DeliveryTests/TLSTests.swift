@@ -1,3 +1,4 @@
+import Configuration
 import Crypto
 import SLS
 import System
@@ -15,8 +16,8 @@ import Testing
         trusting file: String?
     ) throws -> Forwarder {
         var settings = try Samples.destination(port: port)
-        settings.sls.endpoint = try Endpoint(parsing: "https://localhost:\(port)")
-        settings.transport.certificateAuthorities = file
+        settings.endpoints = [try Endpoint(parsing: "https://localhost:\(port)")]
+        settings.transfer.transport.certificateAuthorities = file
         let forwarder = try Forwarder(
             [settings],
             source: source,
@@ -77,14 +78,13 @@ import Testing
         to tls: TLSServer,
         showing name: String?
     ) throws -> Forwarder {
-        let place = try Endpoint(parsing: "https://localhost:\(tls.port)")
-        var settings = try Samples.destination(port: tls.port)
-        settings.target = .http(HTTPTarget(url: Secret("\(place)/in"), at: place))
-        settings.transport.certificateAuthorities = tls.certificate
+        let place = "https://localhost:\(tls.port)"
+        var settings = Destination(name: "app", kind: .http)
+        settings.http = try Samples.httpTarget("\(place)/in", at: place)
+        settings.transfer.transport.certificateAuthorities = tls.certificate
         let files = TestCertificates.shared
-        settings.transport.clientCertificate = name.map {
-            .init(chainFile: files.certificate($0), keyFile: files.key($0))
-        }
+        settings.http.certificateFile = name.map(files.certificate)
+        settings.http.keyFile = name.map(files.key)
         let forwarder = try Forwarder(
             [settings],
             source: source,

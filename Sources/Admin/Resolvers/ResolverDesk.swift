@@ -85,7 +85,7 @@ extension Reporter {
     /// How a destination connects to the host; else as the web does.
     fileprivate func place(of host: String) -> (port: Int, trust: TransferOptions.Trust?) {
         for destination in configuration.destinations {
-            for origin in destination.deliverySettings.origins {
+            for origin in destination.origins {
                 guard let server = ResolverServer(origin), server.name == host else { continue }
                 guard server.isEncrypted else { return (server.port, nil) }
                 let file = destination.transfer.transport.certificateAuthorities

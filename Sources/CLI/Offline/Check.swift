@@ -1,6 +1,7 @@
 import CommitLog
 import Configuration
 import Crypto
+import Delivery
 import Fleet
 import System
 
@@ -14,7 +15,7 @@ struct Check {
         guard let configuration = configured(try GatewayConfiguration.read(inputs)) else {
             return ExitCode.wrong
         }
-        if let refusal = configuration.fileRefusal {
+        if let refusal = configuration.destinations.lazy.compactMap(\.fileRefusal).first {
             Terminal.complain("sluice check: \(refusal)")
             return ExitCode.wrong
         }

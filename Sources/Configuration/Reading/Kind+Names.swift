@@ -1,5 +1,4 @@
 import Crypto
-import Delivery
 import Net
 import SLS
 
@@ -42,17 +41,6 @@ extension Kind<Endpoint> {
             wants: "an endpoint such as https://cn-hangzhou.log.aliyuncs.com",
             show: { .text("\($0)") },
             parsedBy: Endpoint.init(parsing:)
-        )
-    }
-}
-
-extension Kind<Proxy> {
-    /// It may contain a password, so no message repeats any of it; the password is not shown.
-    static var proxy: Kind {
-        Kind(
-            wants: "a proxy such as http://10.0.0.1:3128",
-            show: { .text("\($0)") },
-            parsedBy: Proxy.init(parsing:)
         )
     }
 }

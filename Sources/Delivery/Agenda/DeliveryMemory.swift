@@ -4,10 +4,7 @@
 /// A quarter is reserved for first requests: of the rest a destination gets no more than it then
 /// leaves free. A destination without any request gets what is free; if that is too little, the
 /// others wait. So destinations that hang cannot keep a healthy one from sending.
-package final class DeliveryMemory {
-    package static let usualMax = 64 << 20
-    /// The largest packet fits twice.
-    package static let leastMax = 32 << 20
+final class DeliveryMemory {
     /// Content in memory for one destination; more is read from disk when its turn comes.
     static let contentsOfOneMax = 32 << 20
 

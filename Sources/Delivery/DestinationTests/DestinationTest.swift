@@ -1,3 +1,4 @@
+package import Configuration
 package import HTTPClient
 import SLS
 import System
@@ -77,13 +78,14 @@ package struct DestinationTester: Sendable {
     }
 
     /// Tests a destination of a kind other than sls. Throws when the test cannot be made.
-    package func test(_ settings: DestinationSettings) throws(DeliveryError) -> DestinationTest {
-        switch settings.target {
+    package func test(_ settings: Destination) throws(DeliveryError) -> DestinationTest {
+        switch settings.kind {
         case .sls: throw DeliveryError(description: "this kind is tested with its credential")
-        case .http(let target):
-            return try HTTPInspection(settings, target, userAgent)
+        case .http:
+            return try HTTPInspection(settings, userAgent)
                 .result(addresses, patience, isInterrupted)
-        case .file(let target):
+        case .file:
+            let target = settings.file
             return try inspect {
                 FileInspection(target).result(of: settings.name)
             } late: {
@@ -143,16 +145,16 @@ extension WriteProblem {
 /// HEAD changes nothing (RFC 9110, section 9.2.1), but may be answered in another way than POST, so
 /// only answers that hold for both decide.
 struct HTTPInspection {
-    private let settings: DestinationSettings
-    private let target: HTTPTarget
+    private let settings: Destination
+    private let place: Endpoint
     private let request: TransferRequest
     private let judge: HTTPJudge
 
-    init(_ settings: DestinationSettings, _ target: HTTPTarget, _ userAgent: String) {
+    init(_ settings: Destination, _ userAgent: String) {
         self.settings = settings
-        self.target = target
-        request = HTTPOutput(settings, target, userAgent: userAgent).test()
-        judge = HTTPJudge(target)
+        place = settings.http.webAddress.place
+        request = HTTPOutput(settings, userAgent: userAgent).test()
+        judge = HTTPJudge(settings.http)
     }
 
     func result(
@@ -162,7 +164,7 @@ struct HTTPInspection {
     ) throws(DeliveryError) -> DestinationTest {
         let deadline = Moment.now + patience
         let loop = try TransferLoop(forDelivery: 1)
-        let transport = settings.transport
+        let transport = settings.transfer.transport
         let address = addresses.address(
             for: request.url,
             // A proxy resolves by itself.
@@ -171,7 +173,7 @@ struct HTTPInspection {
         var request = request
         request.target = address?.target
         request.timeLimit = max(.milliseconds(1), deadline - .now)
-        let transfer = Transfer(transport.options())
+        let transfer = Transfer(settings.options())
         transfer.prepare(request)
         let outcome = loop.run(transfer) { isInterrupted() || Moment.now >= deadline }
         if let outcome { address?.note(outcome) }
@@ -187,7 +189,7 @@ struct HTTPInspection {
         let judged = judge.judge(response)
         var test = DestinationTest(
             settings.name,
-            at: target.place.description,
+            at: place.description,
             fine: "\(reached(response.route)); it answers HEAD with \(status). No log was sent"
         )
         test.status = status
@@ -214,7 +216,7 @@ struct HTTPInspection {
         let judged = judge.judge(problem, isTaken: false)
         return DestinationTest(
             destination: settings.name,
-            endpoint: target.place.description,
+            endpoint: place.description,
             verdict: .undecided,
             code: judged.code,
             message: judged.message,
@@ -224,10 +226,10 @@ struct HTTPInspection {
 
     /// "reached 192.0.2.7 in 12ms, with a verified certificate"
     private func reached(_ route: TransferRoute) -> String {
-        let proxy = settings.transport.proxy == nil ? "" : " through the proxy"
+        let proxy = settings.transfer.transport.proxy == nil ? "" : " through the proxy"
         let address = route.address.isEmpty ? "the server" : route.address
         let time = route.connectTime.map { " in \(spanText($0))" } ?? ""
-        let proof = target.place.scheme == .https ? ", with a verified certificate" : ""
+        let proof = place.scheme == .https ? ", with a verified certificate" : ""
         return "reached \(address)\(proxy)\(time)\(proof)"
     }
 }

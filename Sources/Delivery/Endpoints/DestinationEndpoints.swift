@@ -1,3 +1,4 @@
+import Configuration
 import System
 
 /// A destination's endpoints, in the operator's order, and which of them its requests use now.
@@ -7,11 +8,11 @@ struct DestinationEndpoints {
     /// How often each endpoint was seen to recover and to close.
     private var seen: [(recoveries: Int, closures: Int)]
 
-    init(_ settings: DestinationSettings, _ states: EndpointStates, places: Int) {
-        self.endpoints = settings.endpoints.map { endpoint in
-            states.endpoint(for: endpoint, places: places, waits: settings.retryWaits)
+    init(_ settings: Destination, _ states: EndpointStates, places: Int) {
+        self.endpoints = settings.endpointKeys.map { endpoint in
+            states.endpoint(for: endpoint, places: places, waits: settings.transfer.retry)
         }
-        choice = EndpointChoice(count: settings.endpoints.count)
+        choice = EndpointChoice(count: settings.endpointKeys.count)
         seen = self.endpoints.map { ($0.recoveries, $0.closures) }
     }
 

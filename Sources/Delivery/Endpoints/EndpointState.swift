@@ -1,3 +1,5 @@
+package import Configuration
+import HTTPClient
 import Queue
 import SLS
 import System
@@ -186,9 +188,9 @@ final class ProjectQuotas {
     var count: Int { byKey.count }
 
     /// For one more destination with so many places.
-    func quota(for settings: DestinationSettings, places: Int) -> ProjectQuota {
+    func quota(for settings: Destination, places: Int) -> ProjectQuota {
         let key = settings.quota
-        let quota = byKey[key] ?? ProjectQuota(key, waits: settings.retryWaits)
+        let quota = byKey[key] ?? ProjectQuota(key, waits: settings.transfer.retry)
         byKey[key] = quota
         quota.join(places: places)
         return quota
@@ -202,47 +204,39 @@ final class ProjectQuotas {
 }
 
 // Where a destination is reached, in words that hold for each kind.
-extension DestinationSettings {
+extension Destination {
     /// The first is used while it answers, else the next (see `EndpointChoice`).
-    var endpoints: [EndpointKey] {
-        switch target {
-        case .sls(let target): target.endpoints.map { .server($0, proxy: transport.proxy) }
-        case .http(let target): [.server(target.place, proxy: transport.proxy)]
-        case .file(let target): [.here(target.path)]
+    var endpointKeys: [EndpointKey] {
+        switch kind {
+        case .sls: endpoints.map { .server($0, proxy: transfer.transport.proxy) }
+        case .http: [.server(http.webAddress.place, proxy: transfer.transport.proxy)]
+        case .file: [.here(file.path)]
         case .stdout: [.here("standard output")]
         }
     }
 
     /// Scheme, host and port of its requests, in the order of the endpoints.
     package var origins: [String] {
-        switch target {
-        case .sls(let target):
-            target.endpoints.map {
-                "\($0.scheme.rawValue)://\($0.authority(forProject: target.project))"
-            }
-        case .http(let target): [target.place.description]
+        switch kind {
+        case .sls:
+            endpoints.map { "\($0.scheme.rawValue)://\($0.authority(forProject: project))" }
+        case .http: [http.webAddress.place.description]
         case .file, .stdout: []
         }
     }
 
     /// True when requests go to other endpoints, or by another way.
-    func hasMoved(from old: DestinationSettings) -> Bool { endpoints != old.endpoints }
+    func hasMoved(from old: Destination) -> Bool { endpointKeys != old.endpointKeys }
 
     /// Destinations that have it in common are slowed down together.
     var quota: ProjectQuota.Key {
-        switch target {
-        case .sls(let target): target.quota
-        // Nobody knows what it shares with others. No project has such a name.
-        case .http, .file, .stdout: ProjectQuota.Key(place: "destination", project: "/\(name)")
+        guard kind == .sls else {
+            // Nobody knows what it shares with others. No project has such a name.
+            return ProjectQuota.Key(place: "destination", project: "/\(name)")
         }
-    }
-}
-
-extension SLSTarget {
-    fileprivate var quota: ProjectQuota.Key {
         let region = region ?? endpoints.compactMap(\.region).first
         // What stands on this machine is in no region of SLS, whatever its name.
-        let place = endpoint.isLoopback ? nil : region
-        return ProjectQuota.Key(place: place ?? endpoint.description, project: project)
+        let place = endpoints[0].isLoopback ? nil : region
+        return ProjectQuota.Key(place: place ?? endpoints[0].description, project: project)
     }
 }

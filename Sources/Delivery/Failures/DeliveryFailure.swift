@@ -163,3 +163,8 @@ package enum ProducerResult: Int, Sendable, CaseIterable {
         }
     }
 }
+
+/// Settings that the forwarder cannot start with.
+package struct DeliveryError: Error, Sendable, CustomStringConvertible {
+    package let description: String
+}

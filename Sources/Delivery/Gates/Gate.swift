@@ -1,3 +1,4 @@
+import Configuration
 import System
 
 /// Bounds the requests in flight through one scope: an endpoint, a project or a logstore.

@@ -1,3 +1,4 @@
+import Configuration
 import System
 
 /// A gate that lets one at a time through, to see whether things are well again.

@@ -1,3 +1,4 @@
+import Configuration
 import Queue
 import System
 
@@ -49,7 +50,7 @@ final class OutletRegistry {
     // MARK: - What the queue has
 
     /// The queue has logs for this logstore.
-    func announced(_ name: Outlet, _ settings: DestinationSettings) {
+    func announced(_ name: Outlet, _ settings: Destination) {
         let outlet = outlet(name, settings)
         outlet.announced()
         markDirty(outlet)
@@ -62,16 +63,17 @@ final class OutletRegistry {
         markDirty(outlet)
     }
 
-    func arrived(_ lease: Lease, _ settings: DestinationSettings) {
+    func arrived(_ lease: Lease, _ settings: Destination) {
         let outlet = outlet(lease.packet.stream.outlet, settings)
         outlet.line.arrived(lease, inFlightMax: outlet.gate.limit)
         turns.enlist(outlet)
         markDirty(outlet)
     }
 
-    private func outlet(_ name: Outlet, _ settings: DestinationSettings) -> DeliveryOutlet {
+    private func outlet(_ name: Outlet, _ settings: Destination) -> DeliveryOutlet {
         if let known = outlets[name.logstore] { return known }
-        let new = DeliveryOutlet(name, settings.gate(most: settings.concurrency))
+        let transfer = settings.transfer
+        let new = DeliveryOutlet(name, Gate(most: transfer.concurrency, waits: transfer.retry))
         outlets[name.logstore] = new
         return new
     }

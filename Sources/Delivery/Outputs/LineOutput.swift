@@ -1,3 +1,4 @@
+import Configuration
 import Glibc
 import Logs
 import Queue
@@ -6,13 +7,7 @@ import System
 
 /// Makes lines of JSON for a writer (`LineWriter`), and judges what became of them.
 struct LineOutput: Output {
-    let settings: DestinationSettings
-    private let shape: LogJSON.Shape
-
-    init(_ settings: DestinationSettings, _ shape: LogJSON.Shape) {
-        self.settings = settings
-        self.shape = shape
-    }
+    let settings: Destination
 
     func bodyBytesMax(of lease: Lease) -> Int { jsonBytes(of: lease.packet) }
 
@@ -23,7 +18,7 @@ struct LineOutput: Output {
         by credential: Credential?,
         at time: WallTime
     ) throws(Unsendable) -> CarrierWork {
-        .lines(try json(of: packet, blocks, as: shape, .lines))
+        .lines(try json(of: packet, blocks, as: settings.shape, .lines))
     }
 
     func judge(
@@ -71,7 +66,7 @@ protocol LineWriter: AnyObject {
     func tend() -> Duration?
 
     /// The settings have changed, or what is outside of them.
-    func use(_ settings: DestinationSettings)
+    func use(_ settings: Destination)
 }
 
 /// Why lines could not be written, and how an operator ends it.

@@ -1,3 +1,4 @@
+import Configuration
 import Glibc
 import System
 
@@ -36,7 +37,7 @@ final class LineStream: LineWriter {
     }
 
     func tend() -> Duration? { nil }
-    func use(_ settings: DestinationSettings) {}
+    func use(_ settings: Destination) {}
 
     private func write(_ text: [UInt8], _ isEnding: () -> Bool) throws(WriteProblem) {
         var start = 0

@@ -1,3 +1,4 @@
+import Configuration
 import HTTPClient
 import Logs
 import Queue
@@ -7,7 +8,7 @@ import System
 /// What differs between kinds of destinations: how a packet becomes work, and what an outcome
 /// means. An output opens nothing and waits for nothing; a carrier does the work.
 protocol Output: Sendable {
-    var settings: DestinationSettings { get }
+    var settings: Destination { get }
 
     /// How many bytes the work for a packet may have at most.
     func bodyBytesMax(of lease: Lease) -> Int
@@ -70,7 +71,7 @@ protocol Carrier: AnyObject {
     func finishEnded() -> Int
 
     /// The settings have changed, so new work is done with these.
-    func use(_ settings: DestinationSettings, _ now: Moment)
+    func use(_ settings: Destination, _ now: Moment)
 
     /// Addresses of hosts have changed. Returns true if a host that had none, or none that worked,
     /// has another one.
@@ -148,4 +149,4 @@ extension Output {
 }
 
 /// As much as the smallest `delivery_memory`.
-let jsonBytesMax = 32 << 20
+let jsonBytesMax = LimitSettings.deliveryBytesLeast

@@ -1,3 +1,4 @@
+import Configuration
 import HTTPClient
 import Net
 import Resolvers
@@ -13,7 +14,7 @@ final class TransferPool: Carrier {
     }
 
     private let names: NameService?
-    private var transport: TransportSettings
+    private var settings: Destination
     /// nil: curl resolves the names, or a proxy does.
     private var pins: HostPins?
     private var idle: [Transfer] = []
@@ -26,14 +27,14 @@ final class TransferPool: Carrier {
     /// Counts the settings it has had. A transfer of older ones serves no other request.
     private var generation = 0
 
-    init(_ settings: DestinationSettings, _ names: NameService?) {
-        transport = settings.transport
+    init(_ settings: Destination, _ names: NameService?) {
+        self.settings = settings
         self.names = names
         pins = Self.pins(settings, names)
     }
 
-    private static func pins(_ settings: DestinationSettings, _ names: NameService?) -> HostPins? {
-        let transport = settings.transport
+    private static func pins(_ settings: Destination, _ names: NameService?) -> HostPins? {
+        let transport = settings.transfer.transport
         guard let names, transport.proxy == nil, !transport.resolvers.isEmpty else { return nil }
         return HostPins(names, transport.resolvers, ahead: settings.origins)
     }
@@ -51,7 +52,7 @@ final class TransferPool: Carrier {
             preconditionFailure("this output's carrier is another one")
         }
         let transfer =
-            idle.popLast() ?? Transfer(transport.options(connectionsSince: connectionsSince))
+            idle.popLast() ?? Transfer(settings.options(connectionsSince: connectionsSince))
         underWay[ObjectIdentifier(transfer)] = transfer
         let bytes = request.bodyBytes
         start(request, by: transfer, on: loop) { [self, generation] transfer, outcome in
@@ -119,11 +120,11 @@ final class TransferPool: Carrier {
     }
 
     /// New requests need new transfers, and new connections if routes or authorities changed.
-    func use(_ settings: DestinationSettings, _ now: Moment) {
+    func use(_ settings: Destination, _ now: Moment) {
         generation += 1
         idle = []
-        if settings.transport.needsNewConnections(after: transport) { connectionsSince = now }
-        transport = settings.transport
+        if settings.needsNewConnections(after: self.settings) { connectionsSince = now }
+        self.settings = settings
         pins = Self.pins(settings, names)
     }
 
@@ -237,5 +238,48 @@ struct HostPins {
         let start = bytes.index(colon, offsetBy: 3, limitedBy: bytes.endIndex) ?? bytes.endIndex
         let rest = bytes[start...]
         return url[start..<(rest.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex)]
+    }
+}
+
+extension TransferLoop {
+    convenience init(forDelivery connections: Int) throws(DeliveryError) {
+        do throws(CurlUnavailable) {
+            try self.init(connections: connections)
+        } catch {
+            throw DeliveryError(description: error.description)
+        }
+    }
+}
+
+// How requests travel to the destination.
+extension Destination {
+    /// A connection must manage so much: on 1 Mbit/s eight requests have no more than this each.
+    private static let slowestBytesPerSecond = 16 << 10
+
+    /// How long a request may take. One without progress ends before, by the stall timeout.
+    func timeLimit(bodyBytes: Int) -> Duration {
+        transfer.transport.sendTimeout
+            + .milliseconds(bodyBytes * 1000 / Self.slowestBytesPerSecond)
+    }
+
+    /// Connections older than `connectionsSince` are not used.
+    func options(connectionsSince: Moment? = nil) -> TransferOptions {
+        let transport = transfer.transport
+        var options = TransferOptions(connectTimeout: transport.connectTimeout)
+        if let file = transport.certificateAuthorities { options.trust = .authorities(file: file) }
+        options.proxy = transport.proxy
+        options.clientCertificate = http.clientCertificate
+        options.stallTimeout = transport.stallTimeout ?? transport.sendTimeout
+        options.connectionsSince = connectionsSince
+        return options
+    }
+
+    /// True when old connections must not be used: they may have taken another way, or trusted
+    /// other authorities. A file of the same name may have another content.
+    func needsNewConnections(after old: Destination) -> Bool {
+        let (new, before) = (transfer.transport, old.transfer.transport)
+        return new.certificateAuthorities != nil || before.certificateAuthorities != nil
+            || http.clientCertificate != nil || old.http.clientCertificate != nil
+            || new.proxy != before.proxy
     }
 }

@@ -1,3 +1,4 @@
+import Configuration
 import HTTPClient
 import Synchronization
 import System
@@ -15,7 +16,7 @@ final class WriterThread: Carrier {
     private let makeWriter: @Sendable () -> any LineWriter
     private var desk: WriterDesk?
     /// Newer ones than `makeWriter` has.
-    private var newSettings: DestinationSettings?
+    private var newSettings: Destination?
     private var waiting: [Int: Waiting] = [:]
     private var lastTicket = 0
     /// Work for which there is no thread.
@@ -79,7 +80,7 @@ final class WriterThread: Carrier {
         return ended.count
     }
 
-    func use(_ settings: DestinationSettings, _ now: Moment) {
+    func use(_ settings: Destination, _ now: Moment) {
         newSettings = settings
         desk?.post(settings)
     }
@@ -96,7 +97,7 @@ final class WriterThread: Carrier {
 private final class WriterDesk: Sendable {
     private enum Order: Sendable {
         case write([UInt8], ticket: Int)
-        case use(DestinationSettings)
+        case use(Destination)
     }
 
     typealias Ended = (ticket: Int, problem: WriteProblem?)
@@ -128,7 +129,7 @@ private final class WriterDesk: Sendable {
     }
 
     func post(_ text: [UInt8], ticket: Int) { orders.post(.write(text, ticket: ticket)) }
-    func post(_ settings: DestinationSettings) { orders.post(.use(settings)) }
+    func post(_ settings: Destination) { orders.post(.use(settings)) }
     func takeEnded() -> [Ended] { ended.takeAll() }
 
     /// Waits for the present write, but not for a disk that hangs.

@@ -1,3 +1,4 @@
+import Configuration
 package import SLS
 import System
 
@@ -56,9 +57,9 @@ struct DestinationCredential {
     private var wait: Wait?
     private var standing = CredentialStanding()
 
-    init(_ settings: DestinationSettings, _ door: CredentialDoor, _ refusals: CredentialRefusals) {
+    init(_ settings: Destination, _ door: CredentialDoor, _ refusals: CredentialRefusals) {
         destination = settings.name
-        name = settings.credential
+        name = settings.credentialInUse
         self.door = door
         self.refusals = refusals
         if name != nil { wait = Wait() }

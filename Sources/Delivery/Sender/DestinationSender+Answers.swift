@@ -1,3 +1,4 @@
+import Configuration
 import HTTPClient
 import Queue
 import System
@@ -135,7 +136,7 @@ extension DestinationSender {
             lease.suspicions += 1
             if judgement.kind == .clock, lease.packet.logCount == 1 {
                 let random = Double.random(in: 0...1)
-                let wait = settings.retryWaits.wait(after: lease.suspicions, random: random)
+                let wait = settings.transfer.retry.wait(after: lease.suspicions, random: random)
                 leases.awaitClock(lease, of: outlet, until: now + wait)
             } else {
                 suspected(lease, load, ending)
@@ -148,7 +149,7 @@ extension DestinationSender {
     /// unauthorized packets dropped (`drop_unauthorized`, as the SDKs' `DropUnauthorizedLog`).
     private func again(_ original: Lease, _ load: Load, _ judgement: Judgement, _ now: Moment) {
         let outlet = load.outlet
-        guard settings.dropUnauthorized, judgement.traits.contains(.deniesRights),
+        guard settings.transfer.dropsUnauthorized, judgement.traits.contains(.deniesRights),
             credential.isCurrent(load.credential)
         else { return outlet.line.failed(original) }
         // The second refusal drops the packet. In between it waits for the gate that the first one
@@ -158,7 +159,7 @@ extension DestinationSender {
         let isConfirmed = lease.refused == load.credential
         lease.refused = load.credential
         let wait =
-            isConfirmed ? .zero : settings.retryWaits.wait(after: 1, random: .random(in: 0...1))
+            isConfirmed ? .zero : settings.transfer.retry.wait(after: 1, random: .random(in: 0...1))
         gates.hastenProbe(of: outlet, judgement.scope, to: now + wait)
         if isConfirmed {
             leases.end(lease, of: outlet, .discard(DeathReason(judgement)))

@@ -1,3 +1,4 @@
+import Configuration
 import HTTPClient
 import Queue
 import SLS

@@ -1,3 +1,4 @@
+import Configuration
 import HTTPClient
 import Queue
 import Resolvers
@@ -64,11 +65,11 @@ final class DestinationSender {
             settings.name,
             host: dependencies.now,
             dependencies.clockOffsets,
-            assuming: settings.clockOffset
+            assuming: settings.transfer.clockOffset
         )
     }
 
-    var settings: DestinationSettings { output.settings }
+    var settings: Destination { output.settings }
     /// No request is under way.
     var isIdle: Bool { carrier.isIdle }
 
@@ -79,7 +80,7 @@ final class DestinationSender {
         leases.began(lease)
         if !memory.reserve(content: lease.contentBytes) { lease.dropContent() }
         outlets.arrived(lease, settings)
-        if settings.retryWaits.times != nil, let outlet = outlets[packet.stream.logstore] {
+        if settings.transfer.retry.times != nil, let outlet = outlets[packet.stream.logstore] {
             gates.endRest(of: outlet, .now)
         }
     }
@@ -137,8 +138,8 @@ final class DestinationSender {
         output = new
         generation += 1
         gates.replaceSettings(old, with: settings, now)
-        credential.use(settings.credential)
-        clock.assumed = settings.clockOffset
+        credential.use(settings.credentialInUse)
+        clock.assumed = settings.transfer.clockOffset
         carrier.use(settings, now)
         status.follow(settings, hasMoved: settings.hasMoved(from: old))
     }
@@ -248,7 +249,7 @@ struct DeliveryThreadState {
     let refusals = CredentialRefusals()
     let memory: DeliveryMemory
 
-    init(memoryMax: Int = DeliveryMemory.usualMax) {
+    init(memoryMax: Int) {
         memory = DeliveryMemory(max: memoryMax)
     }
 }

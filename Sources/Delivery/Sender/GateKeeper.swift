@@ -1,3 +1,4 @@
+import Configuration
 import Queue
 import System
 
@@ -16,7 +17,7 @@ final class GateKeeper {
     private(set) var places: Places
 
     init(
-        _ settings: DestinationSettings,
+        _ settings: Destination,
         _ shared: DeliveryThreadState,
         _ entry: AgendaEntry,
         _ outlets: OutletRegistry,
@@ -26,10 +27,10 @@ final class GateKeeper {
         self.entry = entry
         self.outlets = outlets
         self.reporter = reporter
-        places = Places(total: 2 * settings.concurrency)
+        places = Places(total: 2 * settings.transfer.concurrency)
         endpoints = DestinationEndpoints(settings, shared.endpoints, places: places.total)
         quota = shared.quotas.quota(for: settings, places: places.total)
-        project = settings.gate(most: places.total)
+        project = Gate(most: places.total, waits: settings.transfer.retry)
         // Each outlet begins carefully; together they are bounded by the places.
         project.limit = places.total
     }
@@ -228,9 +229,9 @@ final class GateKeeper {
 
     /// Goes on with other settings. What was learned of endpoints and quotas holds as long as they
     /// stay the same.
-    func replaceSettings(_ old: DestinationSettings, with new: DestinationSettings, _ now: Moment) {
+    func replaceSettings(_ old: Destination, with new: Destination, _ now: Moment) {
         let oldTotal = places.total
-        places.set(total: 2 * new.concurrency)
+        places.set(total: 2 * new.transfer.concurrency)
         if !new.hasMoved(from: old) {
             endpoints.resize(from: oldTotal, to: places.total)
         } else {
@@ -248,7 +249,7 @@ final class GateKeeper {
         project.widen(to: places.total)
         project.reopen(now)
         reporter.forgetPause()
-        outlets.renew(concurrency: new.concurrency, now)
+        outlets.renew(concurrency: new.transfer.concurrency, now)
     }
 
     /// The destination was removed, and no request of it is in flight.

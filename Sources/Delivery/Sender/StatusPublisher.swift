@@ -1,3 +1,4 @@
+import Configuration
 import HTTPClient
 import Queue
 import SLS
@@ -81,12 +82,12 @@ struct StatusPublisher {
     }
 
     /// The settings have changed. `hasMoved` tells that the endpoints are others.
-    func follow(_ settings: DestinationSettings, hasMoved: Bool) {
+    func follow(_ settings: Destination, hasMoved: Bool) {
         status.withLock { status in
             status.project = settings.project
             guard hasMoved else { return }
-            status.endpoints = settings.endpoints.map(\.description)
-            status.endpoint = settings.endpoints[0].description
+            status.endpoints = settings.endpointKeys.map(\.description)
+            status.endpoint = settings.endpointKeys[0].description
             status.endpointReason = nil
         }
     }

@@ -1,3 +1,4 @@
+import Configuration
 import Queue
 import SLS
 package import System
@@ -106,12 +107,12 @@ package struct DestinationStatus: Sendable {
     /// Packets that wait to be sent again.
     package var waitingRetry: Int { byLogstore.values.reduce(0) { $0 + $1.retrying } }
 
-    init(_ settings: DestinationSettings) {
+    init(_ settings: Destination) {
         name = settings.name
-        project = settings.project
-        endpoints = settings.endpoints.map(\.description)
-        endpoint = settings.endpoints[0].description
-        clockOffset = settings.clockOffset
+        project = settings.kind == .sls ? settings.project : nil
+        endpoints = settings.endpointKeys.map(\.description)
+        endpoint = settings.endpointKeys[0].description
+        clockOffset = settings.transfer.clockOffset
     }
 
     /// Nothing is under way any more.

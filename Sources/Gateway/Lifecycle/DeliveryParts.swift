@@ -47,7 +47,7 @@ struct DeliveryParts {
         (self.keeper, self.box) = (keeper, box)
         do throws(DeliveryError) {
             forwarder = try Forwarder(
-                configuration.destinations.map(\.deliverySettings),
+                configuration.destinations,
                 source: store,
                 credentials: CredentialDoor(keeper),
                 journal: journal,

@@ -102,7 +102,7 @@ package struct ConfigurationReload: Sendable {
         // Before delivery uses the new settings, so that nothing goes to a place that is gone.
         parts.store.apply(after.queueRules, after.queueBounds)
         do throws(DeliveryError) {
-            try parts.forwarder.use(changed.map(\.deliverySettings))
+            try parts.forwarder.use(changed)
         } catch {
             useCredentials(before.credentials)
             parts.names.use(before.names)

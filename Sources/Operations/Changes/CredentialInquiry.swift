@@ -78,7 +78,7 @@ package struct CredentialInquiry: Sendable {
 
     /// Tests a destination that needs no credential, without delivering a log.
     func test(_ destination: Destination) throws(HTTPProblem) -> DestinationTest {
-        try busy { () throws(DeliveryError) in try tester.test(destination.deliverySettings) }
+        try busy { () throws(DeliveryError) in try tester.test(destination) }
     }
 
     private func busy<Value>(
@@ -124,7 +124,7 @@ package struct CredentialInquiry: Sendable {
                     delivery.first { $0.name == destination.name }?.provenLogstore
                         ?? queue[destination.name]?.outlets.keys.sorted().first
                 }
-            return CredentialProver.Place(destination.deliverySettings, logstore: logstore)
+            return CredentialProver.Place(destination, logstore: logstore)
         }
     }
 

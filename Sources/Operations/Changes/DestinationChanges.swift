@@ -125,7 +125,7 @@ package struct DestinationChanges: Sendable {
                     + "\(clipped(credential)); add it to the configuration and send SIGHUP"
             )
         }
-        if let problem = parts.forwarder.problem(with: [candidate.deliverySettings]) {
+        if let problem = parts.forwarder.problem(with: [candidate]) {
             throw HTTPProblem(400, "ParameterInvalid", problem.description)
         }
         next.replace(candidate)

@@ -1,9 +1,10 @@
+import Configuration
 import Crypto
 import Glibc
 import SLS
 import System
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Delivery
 @testable import HTTPClient
@@ -14,17 +15,19 @@ import Testing
     private static let query = "canary-of-a-query"
     private let directory = TemporaryDirectory()
 
-    private func test(_ settings: DestinationSettings, patience: Duration = .seconds(10)) throws
+    private func test(_ settings: Destination, patience: Duration = .seconds(10)) throws
         -> DestinationTest
     {
         try DestinationTester(userAgent: "sluice/test", patience: patience).test(settings)
     }
 
-    private func http(_ place: String) throws -> DestinationSettings {
-        let place = try Endpoint(parsing: place)
-        var target = HTTPTarget(url: Secret("\(place)/in?key=\(Self.query)"), at: place)
-        target.headers = [("authorization", Secret("Bearer \(Self.secret)"))]
-        return DestinationSettings(name: "web", .http(target))
+    private func http(_ place: String) throws -> Destination {
+        var destination = Destination(name: "web", kind: .http)
+        destination.http = try Samples.httpTarget("\(place)/in?key=\(Self.query)", at: place)
+        destination.http.headers = [
+            .init(name: "authorization", value: Secret("Bearer \(Self.secret)"))
+        ]
+        return destination
     }
 
     // MARK: - HTTP
@@ -89,11 +92,11 @@ import Testing
     // MARK: - Files
 
     private func file(_ name: String, _ change: (inout FileTarget) -> Void = { _ in })
-        -> DestinationSettings
+        -> Destination
     {
         var target = FileTarget(path: "\(directory.path)/\(name)")
         change(&target)
-        return DestinationSettings(name: "archive", .file(target))
+        return Samples.fileDestination(target, name: "archive")
     }
 
     @Test("A file that can be made, or is there, passes and stays as it is")

@@ -1,3 +1,4 @@
+import Configuration
 import Glibc
 import Logs
 import System
@@ -12,15 +13,15 @@ import Testing
     private var path: String { "\(directory.path)/logs.ndjson" }
     private let recorder = JournalRecorder()
 
-    private func settings(_ path: String, _ name: String = "app") -> DestinationSettings {
-        var settings = DestinationSettings(name: name, .file(FileTarget(path: path)))
-        settings.retryWaits = PauseTests.quick
+    private func settings(_ path: String, _ name: String = "app") -> Destination {
+        var settings = Samples.fileDestination(FileTarget(path: path), name: name)
+        settings.transfer.retry = PauseTests.quick
         return settings
     }
 
     private func forwarder(
         _ source: MemorySource,
-        _ settings: [DestinationSettings]
+        _ settings: [Destination]
     ) throws -> Forwarder {
         let forwarder = try Forwarder(
             settings,

@@ -1,3 +1,4 @@
+import Configuration
 import Glibc
 import Logs
 import System
@@ -373,13 +374,16 @@ private func log(_ second: Int) -> String {
     private let recorder = JournalRecorder()
     private var path: String { "\(directory.path)/logs.ndjson" }
 
-    private func file(_ rotation: FileTarget.Rotation, _ calls: FileCalls = FileCalls()) -> LogFile
-    {
+    private func destination(_ rotation: FileTarget.Rotation) -> Destination {
         var target = FileTarget(path: path)
         target.rotation = rotation
-        return LogFile(target, calls, notices: ArchiveNotices("app", recorder.journal)) { [clock] in
-            clock.now
-        }
+        return Samples.fileDestination(target)
+    }
+
+    private func file(_ rotation: FileTarget.Rotation, _ calls: FileCalls = FileCalls()) -> LogFile
+    {
+        let notices = ArchiveNotices("app", recorder.journal)
+        return LogFile(destination(rotation).file, calls, notices: notices) { [clock] in clock.now }
     }
 
     private func write(_ text: String, to file: LogFile) -> [String?] {
@@ -431,14 +435,14 @@ private func log(_ second: Int) -> String {
         times = times.map { _ in timespec(tv_sec: Int(clock.now.seconds), tv_nsec: 0) }
         #expect(utimensat(AT_FDCWD, path, times, 0) == 0)
         clock.advance(.seconds(86_400))
-        file.use(DestinationSettings(name: "f", .stdout(.flat)))
+        file.use(destination(rotation))
         file = self.file(rotation)
         #expect(write(log(4), to: file) == [nil])
         #expect(write(log(5), to: file) == [nil])
         #expect(directory.names.count == 3)
         #expect(readFile(path) == Array((log(4) + log(5)).utf8))
         #expect(utimensat(AT_FDCWD, path, times, 0) == 0)
-        file.use(DestinationSettings(name: "f", .stdout(.flat)))
+        file.use(destination(rotation))
         finish(self.file(rotation))
         #expect(directory.names.count == 3)
         #expect(!directory.names.contains("logs.ndjson"))
@@ -532,9 +536,7 @@ private func log(_ second: Int) -> String {
                 .allSatisfy(recorder.text.contains)
         )
         // New settings try at once.
-        var target = FileTarget(path: path)
-        target.rotation = rotation
-        let settings = DestinationSettings(name: "app", .file(target))
+        let settings = destination(rotation)
         file.use(settings)
         finish(file)
         #expect(recorder.lines.now.count == 1)

@@ -1,3 +1,4 @@
+import Configuration
 import Queue
 import SLS
 import System
@@ -17,8 +18,8 @@ struct Rig {
         _ source: MemorySource,
         _ server: ScriptedServer,
         credential: Credential? = Samples.credential,
-        compression: Compression = .lz4,
-        adjusting: (inout DestinationSettings) -> Void = { _ in }
+        compression: Destination.BodyCompression = .lz4,
+        adjusting: (inout Destination) -> Void = { _ in }
     ) throws {
         var settings = try Samples.destination(port: server.port, compression: compression)
         adjusting(&settings)
@@ -41,8 +42,8 @@ struct Rig {
     init(
         _ server: ScriptedServer,
         credential: Credential? = Samples.credential,
-        compression: Compression = .lz4,
-        adjusting: (inout DestinationSettings) -> Void = { _ in }
+        compression: Destination.BodyCompression = .lz4,
+        adjusting: (inout Destination) -> Void = { _ in }
     ) throws {
         let source = try MemorySource()
         try self.init(
@@ -65,11 +66,11 @@ struct Rig {
 extension Forwarder {
     /// For credentials that need no reports of what SLS says of them.
     convenience init(
-        _ destinations: [DestinationSettings],
+        _ destinations: [Destination],
         source: any PacketSource,
         credentials: @escaping @Sendable (String) -> Credential?,
         journal: Journal,
-        memoryMax: Int = DeliveryMemory.usualMax,
+        memoryMax: Int = LimitSettings().deliveryBytes,
         userAgent: String = "sluice",
         now: @escaping @Sendable () -> WallTime = { .now }
     ) throws {

@@ -1,3 +1,4 @@
+import Configuration
 import Crypto
 import Queue
 import SLS
@@ -44,15 +45,33 @@ enum Samples {
     static func destination(
         port: Int,
         name: String = "app",
-        compression: Compression = .lz4
-    ) throws -> DestinationSettings {
-        let target = SLSTarget(
-            endpoints: [try Endpoint(parsing: "http://127.0.0.1:\(port)")],
-            project: "demo-project",
-            region: "cn-hangzhou",
-            compression: compression
-        )
-        return DestinationSettings(name: name, .sls(target))
+        compression: Destination.BodyCompression = .lz4
+    ) throws -> Destination {
+        var destination = Destination(name: name)
+        destination.endpoints = [try Endpoint(parsing: "http://127.0.0.1:\(port)")]
+        destination.project = "demo-project"
+        destination.region = "cn-hangzhou"
+        destination.transfer.compression = compression
+        return destination
+    }
+
+    static func fileDestination(_ file: FileTarget, name: String = "app") -> Destination {
+        var destination = Destination(name: name, kind: .file)
+        destination.file = file
+        return destination
+    }
+
+    /// `url` begins with a place that it leads to.
+    static func httpTarget(_ url: String, at place: String) throws -> HTTPTarget {
+        var target = HTTPTarget()
+        target.address = WebAddress(url: Secret(url), place: try Endpoint(parsing: place))
+        return target
+    }
+}
+
+extension Destination.BodyCompression {
+    init(_ compression: Compression) {
+        self = Destination.BodyCompression(rawValue: compression.rawValue) ?? .lz4
     }
 }
 

@@ -1,3 +1,4 @@
+import Configuration
 import Logs
 import Queue
 import SQLiteQueue
@@ -11,14 +12,14 @@ final class StoredBench {
     let sandbox: TestSandbox
     private let directory: TemporaryDirectory
     private let rules: DestinationRules
-    private let adjusting: (inout DestinationSettings) -> Void
+    private let adjusting: (inout Destination) -> Void
     private(set) var store: DurableQueue
     private(set) var forwarder: Forwarder
 
     init(
         _ sandbox: TestSandbox,
         _ rules: DestinationRules,
-        adjusting: @escaping (inout DestinationSettings) -> Void = { _ in }
+        adjusting: @escaping (inout Destination) -> Void = { _ in }
     ) throws {
         self.sandbox = sandbox
         self.rules = rules
@@ -40,7 +41,7 @@ final class StoredBench {
     private static func forwarder(
         _ store: DurableQueue,
         _ sandbox: TestSandbox,
-        _ adjusting: (inout DestinationSettings) -> Void
+        _ adjusting: (inout Destination) -> Void
     ) throws -> Forwarder {
         var settings = try Samples.destination(port: sandbox.port)
         adjusting(&settings)

@@ -1,3 +1,4 @@
+import Configuration
 import Crypto
 import Glibc
 import Net
@@ -75,10 +76,10 @@ struct TestSandbox {
         _ source: MemorySource,
         _ sandboxes: [TestSandbox],
         _ journal: Journal = .silent,
-        adjusting: (inout DestinationSettings) -> Void = { _ in }
+        adjusting: (inout Destination) -> Void = { _ in }
     ) throws -> Forwarder {
         var settings = try Samples.destination(port: sandboxes[0].port)
-        settings.sls.endpoints = try sandboxes.map { sandbox in try sandbox.endpoint() }
+        settings.endpoints = try sandboxes.map { sandbox in try sandbox.endpoint() }
         adjusting(&settings)
         let forwarder = try Forwarder(
             [settings],

@@ -1,7 +1,8 @@
+import Configuration
+import HTTPClient
 import Net
 import SLS
 
-@testable import Delivery
 @testable import Ingest
 
 /// Addresses as operators and proxies write them. A read address can be written and read again.

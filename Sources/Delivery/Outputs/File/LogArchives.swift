@@ -1,3 +1,4 @@
+import Configuration
 import Glibc
 import Logs
 import System
@@ -147,68 +148,6 @@ final class ArchiveNotices {
             "archives of a file are compressed and removed again",
             ["destination": destination, "path": target.path]
         )
-    }
-}
-
-extension FileTarget {
-    /// True if this destination would remove or compress the other one's file, as an archive.
-    package func takesForArchive(_ other: FileTarget) -> Bool {
-        other.resolvedDirectory == resolvedDirectory && ArchiveName(other.name, of: name) != nil
-    }
-}
-
-/// The name of an archive, taken apart.
-struct ArchiveName: Comparable {
-    static let partial = ".partial"
-
-    let name: String
-    /// The name without what compression added.
-    let original: String
-    private let time: String
-    private let number: Int
-    let isCompressed: Bool
-    /// An unfinished compression.
-    let isPartial: Bool
-
-    /// nil for the name of anything else.
-    init?(_ name: String, of file: String) {
-        guard name.hasPrefix("\(file).") else { return nil }
-        var rest = name.dropFirst(file.count + 1)
-        isPartial = rest.hasSuffix(Self.partial)
-        if isPartial { rest = rest.dropLast(Self.partial.count) }
-        let suffix = FileTarget.Compression.allCases.map(\.suffix)
-            .first { !$0.isEmpty && rest.hasSuffix($0) }
-        isCompressed = suffix != nil
-        rest = rest.dropLast(suffix?.count ?? 0)
-        let parts = rest.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 2, Self.isTime(parts[0]), let number = Int(parts[1]), number > 0,
-            "\(number)" == parts[1], !isPartial || isCompressed
-        else { return nil }
-        self.name = name
-        original = "\(file).\(rest)"
-        time = String(parts[0])
-        self.number = number
-    }
-
-    private static func isTime(_ text: Substring) -> Bool {
-        let bytes = Array(text.utf8)
-        return bytes.count == 16
-            && bytes.enumerated().allSatisfy { index, byte in
-                switch index {
-                case 8: byte == UInt8(ascii: "T")
-                case 15: byte == UInt8(ascii: "Z")
-                default: (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-                }
-            }
-    }
-
-    /// "20250114T083000Z"
-    static func text(_ time: WallTime) -> String {
-        String(time.rfc3339.prefix(19).filter { $0 != "-" && $0 != ":" }) + "Z"
-    }
-
-    static func < (left: ArchiveName, right: ArchiveName) -> Bool {
-        (left.time, left.number, left.name) < (right.time, right.number, right.name)
     }
 }
 

@@ -1,3 +1,4 @@
+import Configuration
 import Glibc
 import System
 
@@ -68,11 +69,10 @@ final class LogFile: LineWriter {
         return texts.indices.map { $0 < safe ? nil : answer }
     }
 
-    func use(_ settings: DestinationSettings) {
+    func use(_ settings: Destination) {
         file = nil
         hasLooked = false
-        guard case .file(let target) = settings.target else { return }
-        self.target = target
+        target = settings.file
         archives = LogArchives(target, calls, notices)
     }
 

@@ -1,3 +1,4 @@
+package import Configuration
 import Glibc
 import System
 
@@ -279,9 +280,17 @@ extension OpenLogFile {
     }
 }
 
+extension Destination {
+    /// Why one of kind file would pause at once: the file is that of another program.
+    package var fileRefusal: String? {
+        guard kind == .file, let refusal = file.refusal else { return nil }
+        return "destinations.\(name).path: \(refusal)"
+    }
+}
+
 extension FileTarget {
     /// Why nothing is ever written to the file that is there; nil if it may be, or cannot be read.
-    package var refusal: String? {
+    var refusal: String? {
         do throws(SystemError) {
             let flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
             let file = OwnedDescriptor(taking: try system("open") { open(path, flags) })
@@ -291,6 +300,24 @@ extension FileTarget {
             guard OpenLogFile.refusals.contains(error) else { return nil }
             let problem = WriteProblem(ofFile: error, self)
             return "\(problem.message); \(problem.remedy)"
+        }
+    }
+
+    /// Why nothing can be written to the file now; nil when the file, or its directory, is
+    /// writable.
+    var obstacle: String? {
+        do throws(SystemError) {
+            let flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
+            _ = OwnedDescriptor(taking: try system("open") { open(path, flags) })
+            return nil
+        } catch {
+            guard error.code == ENOENT else { return "\(path) cannot be written: \(error)" }
+        }
+        do throws(SystemError) {
+            _ = try system("access") { access(directory, W_OK | X_OK) }
+            return nil
+        } catch {
+            return "\(path) cannot be made in \(directory): \(error)"
         }
     }
 }

@@ -1,3 +1,4 @@
+import Configuration
 import Crypto
 import HTTPClient
 import Logs
@@ -7,17 +8,18 @@ import System
 
 /// Posts packets as JSON to an HTTP server, and judges its answers.
 struct HTTPOutput: Output {
-    let settings: DestinationSettings
-    private let target: HTTPTarget
+    let settings: Destination
+    private let url: Secret
     /// Sent with every request.
     private let commonHeaders: [String]
     /// Sent only with a body.
     private let bodyHeaders: [String]
     private let judge: HTTPJudge
 
-    init(_ settings: DestinationSettings, _ target: HTTPTarget, userAgent: String) {
+    init(_ settings: Destination, userAgent: String) {
+        let target = settings.http
         self.settings = settings
-        self.target = target
+        url = target.webAddress.url
         var headers = target.headers.map { "\($0.name): \($0.value.revealed)" }
         if !target.headers.contains(where: { $0.name == "user-agent" }) {
             headers.append("User-Agent: \(userAgent)")
@@ -27,8 +29,8 @@ struct HTTPOutput: Output {
             target.body == .array
                 ? "Content-Type: application/json" : "Content-Type: application/x-ndjson"
         ]
-        if target.compression != .none {
-            headers.append("Content-Encoding: \(target.compression.rawValue)")
+        if settings.bodyCompression != .none {
+            headers.append("Content-Encoding: \(settings.bodyCompression.rawValue)")
         }
         bodyHeaders = headers
         judge = HTTPJudge(target)
@@ -44,29 +46,30 @@ struct HTTPOutput: Output {
         by credential: Credential?,
         at time: WallTime
     ) throws(Unsendable) -> CarrierWork {
-        let text = try json(of: packet, blocks, as: target.shape, target.body)
+        let text = try json(of: packet, blocks, as: settings.shape, settings.http.body)
         let body = compressed(text)
-        var request = TransferRequest(target.url.revealed, keeping: .httpAnswer)
+        var request = TransferRequest(url.revealed, keeping: .httpAnswer)
         request.method = "POST"
         request.headers = bodyHeaders + commonHeaders + ["Idempotency-Key: \(packet.packID)"]
         request.body = .plain(body)
-        request.timeLimit = settings.transport.timeLimit(bodyBytes: body.count)
+        request.timeLimit = settings.timeLimit(bodyBytes: body.count)
         return .request(request)
     }
 
     /// A request without logs, for `HTTPInspection`.
     func test() -> TransferRequest {
-        var request = TransferRequest(target.url.revealed, keeping: .httpAnswer)
+        var request = TransferRequest(url.revealed, keeping: .httpAnswer)
         request.method = "HEAD"
         request.headers = commonHeaders
         return request
     }
 
     private func compressed(_ text: [UInt8]) -> [UInt8] {
-        switch target.compression {
-        case .gzip: return Gzip.compress(text)
-        case .zstd: return Zstd.compress(text)
-        case .none: return text
+        switch settings.bodyCompression {
+        case .gzip: Gzip.compress(text)
+        case .zstd: Zstd.compress(text)
+        case .none: text
+        case .lz4, .deflate: preconditionFailure("checked when it was read")
         }
     }
 
@@ -104,13 +107,13 @@ struct HTTPJudge {
     static let bodyBytesKept = 4 << 10
 
     init(_ target: HTTPTarget) {
-        successes = target.successes
+        successes = Set(target.successes)
         mask = EchoMask(texts: Self.secrets(of: target))
     }
 
     /// The url and the headers, and the parts of them that a server may repeat alone.
     private static func secrets(of target: HTTPTarget) -> [String] {
-        let url = target.url.revealed
+        let url = target.webAddress.url.revealed
         // The place leaves out the usual port, which the URL may name.
         let start = url.firstRange(of: "://")?.upperBound ?? url.startIndex
         let path = url[start...].drop { !"/?#".contains($0) }
@@ -258,4 +261,11 @@ struct HTTPJudge {
         ),
         ([400...499], refused, "check url, body and compress against what the server takes"),
     ]
+}
+
+extension HTTPTarget {
+    var webAddress: WebAddress {
+        guard let address else { preconditionFailure("checked when it was read") }
+        return address
+    }
 }

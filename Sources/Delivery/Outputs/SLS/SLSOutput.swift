@@ -1,3 +1,4 @@
+import Configuration
 import HTTPClient
 import Logs
 import Queue
@@ -6,19 +7,19 @@ import System
 
 /// Builds requests to SLS and judges their outcomes.
 struct SLSOutput: Output {
-    let settings: DestinationSettings
-    private let target: SLSTarget
+    let settings: Destination
+    private let compression: Compression
     private let signing: SigningMethod
     private let userAgent: String
 
-    init(_ settings: DestinationSettings, userAgent: String) throws(EndpointError) {
+    init(_ settings: Destination, userAgent: String) throws(EndpointError) {
         self.settings = settings
         self.userAgent = userAgent
-        target = settings.sls
+        compression = Compression(rawValue: settings.bodyCompression.rawValue) ?? .lz4
         signing = try SigningMethod(
-            target.signature,
-            region: target.region,
-            endpoints: target.endpoints
+            settings.signature,
+            region: settings.region,
+            endpoints: settings.endpoints
         )
     }
 
@@ -75,10 +76,10 @@ struct SLSOutput: Output {
     ) -> PutLogsRequest {
         PutLogsRequest(
             endpoint: endpoint,
-            project: target.project,
+            project: settings.project,
             logstore: logstore,
             route: route,
-            compression: target.compression,
+            compression: compression,
             userAgent: userAgent
         )
     }
@@ -101,7 +102,7 @@ struct SLSOutput: Output {
         request.method = "POST"
         request.headers = headers.map { "\($0.name): \($0.value)" }
         request.body = .plain(body)
-        request.timeLimit = settings.transport.timeLimit(bodyBytes: body.count)
+        request.timeLimit = settings.timeLimit(bodyBytes: body.count)
         return request
     }
 
@@ -125,7 +126,7 @@ struct SLSOutput: Output {
 
     func bodyBytesMax(of lease: Lease) -> Int {
         // Blocks in memory are joined as they are; of others only the bound is known.
-        let isKnown = target.compression == .lz4 && lease.contentBytes > 0
+        let isKnown = compression == .lz4 && lease.contentBytes > 0
         let bytes = isKnown ? lease.contentBytes : lease.packet.rawBytes
         return bytes + lease.packet.stream.trailer.bytes.count
     }
@@ -145,9 +146,9 @@ struct SLSOutput: Output {
         ending: [UInt8]
     ) throws(Unsendable) -> (body: [UInt8], rawBytes: Int) {
         do throws(LZ4Error) {
-            if target.compression == .lz4 { return try stitched(blocks, ending) }
+            if compression == .lz4 { return try stitched(blocks, ending) }
             let raw = try decompressed(blocks, ending)
-            return switch target.compression {
+            return switch compression {
             case .deflate: (Deflate.compress(raw), raw.count)
             case .zstd: (Zstd.compress(raw), raw.count)
             case .lz4, .none: (raw, raw.count)

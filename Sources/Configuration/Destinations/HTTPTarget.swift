@@ -1,15 +1,19 @@
 package import Crypto
-package import Delivery
-import HTTPClient
+package import HTTPClient
 package import Logs
 package import SLS
 import System
 
 /// What only a destination of kind http has: an HTTP server that takes logs as JSON.
-package struct HTTPOutputSettings: Sendable, Equatable {
+package struct HTTPTarget: Sendable, Equatable {
     package struct Header: Sendable, Equatable {
         package let name: String
         package let value: Secret
+
+        package init(name: String, value: Secret) {
+            self.name = name
+            self.value = value
+        }
     }
 
     /// Nil only where it could not be read, which is reported.
@@ -24,14 +28,14 @@ package struct HTTPOutputSettings: Sendable, Equatable {
     package init() {}
 
     /// For TLS, where the server asks for one.
-    var clientCertificate: TransferOptions.ClientCertificate? {
+    package var clientCertificate: TransferOptions.ClientCertificate? {
         guard let certificateFile, let keyFile else { return nil }
         return TransferOptions.ClientCertificate(chainFile: certificateFile, keyFile: keyFile)
     }
 }
 
-extension HTTPOutputSettings: SettingGroup {
-    static var settings: [Setting<HTTPOutputSettings>] {
+extension HTTPTarget: SettingGroup {
+    static var settings: [Setting<HTTPTarget>] {
         Setting(
             "url",
             \.address,
@@ -82,7 +86,7 @@ extension HTTPOutputSettings: SettingGroup {
     }
 }
 
-extension HTTPOutputSettings.Header {
+extension HTTPTarget.Header {
     private static let countMax = 32
     /// The output writes them itself, or they frame the request.
     private static let reserved: Set<String> = [
@@ -123,6 +127,11 @@ package struct WebAddress: Sendable, Equatable, CustomStringConvertible {
     package let url: Secret
     package let place: Endpoint
 
+    package init(url: Secret, place: Endpoint) {
+        self.url = url
+        self.place = place
+    }
+
     package var description: String { place.description }
 }
 
@@ -153,89 +162,5 @@ extension WebAddress {
             throw Mismatch("is not the URL of an HTTP server; \(example)")
         }
         self.init(url: Secret(text), place: place)
-    }
-}
-
-/// What only a destination of kind file has.
-extension FileTarget: SettingGroup {
-    init() {
-        self.init(path: "")
-        rotation = Rotation()
-    }
-
-    static var settings: [Setting<FileTarget>] {
-        Setting("path", \.givenPath, .path) {
-            "`/var/log/sluice/archive.ndjson`, to which a log a line is appended"
-        }
-        .default("required")
-        Setting(group: "rotate", \.rotation)
-    }
-
-    private var givenPath: String? {
-        get { path.isEmpty ? nil : path }
-        set { path = newValue ?? "" }
-    }
-
-    func check(_ section: borrowing Section) {
-        if !section.has("path") {
-            section.problem("path", "is missing; kind file appends logs to it")
-        } else if path.isEmpty {
-            // It could not be read, which is reported.
-        } else if !path.hasPrefix("/") {
-            section.problem("path", "is not absolute; write it as /var/log/sluice/archive.ndjson")
-        } else if let problem = pathProblem {
-            section.problem("path", problem)
-        } else if let reason = guarded.reasonNotToWrite(to: path) {
-            section.problem("path", "\(reason), which logs would destroy; choose another path")
-        }
-    }
-}
-
-extension FileTarget.Rotation: SettingGroup {
-    init() { self.init(keep: 10) }
-
-    static var settings: [Setting<FileTarget.Rotation>] {
-        Setting("bytes", \.bytes, .size(1 << 20...1 << 40)) {
-            "a file that has so many is put aside"
-        }
-        .default("none: by age alone")
-        Setting("age", \.age, .duration(.seconds(60) ... .seconds(366 * 86_400))) {
-            "so is one whose first log was written so long ago"
-        }
-        .default("none: by size alone")
-        Setting("keep", \.keep, .count(1...10_000)) { "how many such files are kept" }
-        Setting("compress", \.compression, .word) {
-            "`gzip` or `zstd`: how they are compressed"
-        }
-    }
-}
-
-/// The group `retry` of a destination: when one that fails is tried again.
-extension Backoff: SettingGroup {
-    init() { self = .retry }
-
-    static var settings: [Setting<Backoff>] {
-        Setting("first", \.first, .duration(.milliseconds(10) ... .seconds(3600))) {
-            "the longest wait before the first try; each further one may be twice as long. A "
-            "random part of it is waited"
-        }
-        Setting("most", \.longest, .duration(.milliseconds(10) ... .seconds(86_400))) {
-            "the longest wait of all"
-        }
-        Setting("times", \.times, .count(1...100)) {
-            "after so many tries the destination rests for `most`, or until a new packet, `sluice "
-            "flush` or `sluice resume`; nothing is given up"
-        }
-        .default("none: without a rest")
-    }
-
-    func check(_ section: borrowing Section) {
-        if longest < first {
-            let key = section.has("most") ? "most" : "first"
-            section.problem(key) {
-                "first is \(durationText(first)) and most is \(durationText(longest)); raise most, "
-                "or lower first"
-            }
-        }
     }
 }

@@ -1,6 +1,5 @@
-import Glibc
-package import Logs
-import System
+package import Glibc
+package import System
 
 /// A file that a destination appends to.
 package struct FileTarget: Sendable, Equatable {
@@ -10,7 +9,7 @@ package struct FileTarget: Sendable, Equatable {
         case zstd
 
         /// What follows an archive's name.
-        var suffix: String {
+        package var suffix: String {
             switch self {
             case .none: ""
             case .gzip: ".gz"
@@ -30,7 +29,7 @@ package struct FileTarget: Sendable, Equatable {
         package init(
             bytes: Int? = nil,
             age: Duration? = nil,
-            keep: Int = .max,
+            keep: Int = 10,
             compression: Compression = .none
         ) {
             self.bytes = bytes
@@ -44,7 +43,6 @@ package struct FileTarget: Sendable, Equatable {
     package var path: String
     /// Of a file that the gateway makes.
     package var mode: UInt32 = 0o640
-    package var shape = LogJSON.Shape.flat
     package var rotation = Rotation()
     package var guarded = GuardedFiles()
 
@@ -52,26 +50,26 @@ package struct FileTarget: Sendable, Equatable {
         self.path = path
     }
 
-    var directory: String {
+    package var directory: String {
         let parent = path[..<(path.lastIndex(of: "/") ?? path.startIndex)]
         return parent.isEmpty ? "/" : String(parent)
     }
 
     /// The directory without symbolic links.
-    var resolvedDirectory: String { GuardedFiles.resolvedPath(directory) }
+    private var resolvedDirectory: String { GuardedFiles.resolvedPath(directory) }
 
     /// True if both name one file, by whatever path.
-    package func isSameFile(as other: FileTarget) -> Bool {
+    func isSameFile(as other: FileTarget) -> Bool {
         resolvedDirectory == other.resolvedDirectory && name == other.name
     }
 
     /// The file's name without its directory.
-    var name: String {
+    package var name: String {
         String(path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...])
     }
 
     /// Why the path cannot be that of a log file; nil if it can.
-    package var pathProblem: String? {
+    var pathProblem: String? {
         if !path.hasPrefix("/") || path.utf8.contains(0) {
             "\(path) is not an absolute path"
         } else if [".", "..", ""].contains(name) {
@@ -85,22 +83,55 @@ package struct FileTarget: Sendable, Equatable {
     }
 
     private static let nameBytesMax = 200
+}
 
-    /// Why nothing can be written to the file now; nil when the file, or its directory, is
-    /// writable.
-    var obstacle: String? {
-        do throws(SystemError) {
-            let flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
-            _ = OwnedDescriptor(taking: try system("open") { open(path, flags) })
-            return nil
-        } catch {
-            guard error.code == ENOENT else { return "\(path) cannot be written: \(error)" }
+/// What only a destination of kind file has.
+extension FileTarget: SettingGroup {
+    init() { self.init(path: "") }
+
+    static var settings: [Setting<FileTarget>] {
+        Setting("path", \.givenPath, .path) {
+            "`/var/log/sluice/archive.ndjson`, to which a log a line is appended"
         }
-        do throws(SystemError) {
-            _ = try system("access") { access(directory, W_OK | X_OK) }
-            return nil
-        } catch {
-            return "\(path) cannot be made in \(directory): \(error)"
+        .default("required")
+        Setting(group: "rotate", \.rotation)
+    }
+
+    private var givenPath: String? {
+        get { path.isEmpty ? nil : path }
+        set { path = newValue ?? "" }
+    }
+
+    func check(_ section: borrowing Section) {
+        if !section.has("path") {
+            section.problem("path", "is missing; kind file appends logs to it")
+        } else if path.isEmpty {
+            // It could not be read, which is reported.
+        } else if !path.hasPrefix("/") {
+            section.problem("path", "is not absolute; write it as /var/log/sluice/archive.ndjson")
+        } else if let problem = pathProblem {
+            section.problem("path", problem)
+        } else if let reason = guarded.reasonNotToWrite(to: path) {
+            section.problem("path", "\(reason), which logs would destroy; choose another path")
+        }
+    }
+}
+
+extension FileTarget.Rotation: SettingGroup {
+    init() { self.init(bytes: nil) }
+
+    static var settings: [Setting<FileTarget.Rotation>] {
+        Setting("bytes", \.bytes, .size(1 << 20...1 << 40)) {
+            "a file that has so many is put aside"
+        }
+        .default("none: by age alone")
+        Setting("age", \.age, .duration(.seconds(60) ... .seconds(366 * 86_400))) {
+            "so is one whose first log was written so long ago"
+        }
+        .default("none: by size alone")
+        Setting("keep", \.keep, .count(1...10_000)) { "how many such files are kept" }
+        Setting("compress", \.compression, .word) {
+            "`gzip` or `zstd`: how they are compressed"
         }
     }
 }
@@ -120,7 +151,7 @@ package struct GuardedFiles: Sendable, Equatable {
     }
 
     /// Like `reasonNotToWrite(to:)`, for an open file: meanwhile its path may name another one.
-    func reasonNotToWrite(to file: CInt, _ facts: stat) -> String? {
+    package func reasonNotToWrite(to file: CInt, _ facts: stat) -> String? {
         reasonNotToWrite(to: Self.resolved("/proc/self/fd/\(file)"), facts)
     }
 
@@ -154,7 +185,7 @@ package struct GuardedFiles: Sendable, Equatable {
     }
 
     /// Without symbolic links; also of a file that is not there yet.
-    static func resolvedPath(_ path: String) -> String {
+    fileprivate static func resolvedPath(_ path: String) -> String {
         if let place = resolved(path) { return place }
         guard let slash = path.lastIndex(of: "/") else { return path }
         let directory = slash == path.startIndex ? "/" : String(path[..<slash])
@@ -165,5 +196,67 @@ package struct GuardedFiles: Sendable, Equatable {
         guard let found = realpath(path, nil) else { return nil }
         defer { free(found) }
         return String(cString: found)
+    }
+}
+
+extension FileTarget {
+    /// True if this destination would remove or compress the other one's file, as an archive.
+    func takesForArchive(_ other: FileTarget) -> Bool {
+        other.resolvedDirectory == resolvedDirectory && ArchiveName(other.name, of: name) != nil
+    }
+}
+
+/// The name of an archive, taken apart.
+package struct ArchiveName: Comparable {
+    package static let partial = ".partial"
+
+    package let name: String
+    /// The name without what compression added.
+    package let original: String
+    private let time: String
+    private let number: Int
+    package let isCompressed: Bool
+    /// An unfinished compression.
+    package let isPartial: Bool
+
+    /// nil for the name of anything else.
+    package init?(_ name: String, of file: String) {
+        guard name.hasPrefix("\(file).") else { return nil }
+        var rest = name.dropFirst(file.count + 1)
+        isPartial = rest.hasSuffix(Self.partial)
+        if isPartial { rest = rest.dropLast(Self.partial.count) }
+        let suffix = FileTarget.Compression.allCases.map(\.suffix)
+            .first { !$0.isEmpty && rest.hasSuffix($0) }
+        isCompressed = suffix != nil
+        rest = rest.dropLast(suffix?.count ?? 0)
+        let parts = rest.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 2, Self.isTime(parts[0]), let number = Int(parts[1]), number > 0,
+            "\(number)" == parts[1], !isPartial || isCompressed
+        else { return nil }
+        self.name = name
+        original = "\(file).\(rest)"
+        time = String(parts[0])
+        self.number = number
+    }
+
+    private static func isTime(_ text: Substring) -> Bool {
+        let bytes = Array(text.utf8)
+        return bytes.count == 16
+            && bytes.enumerated().allSatisfy { index, byte in
+                switch index {
+                case 8: byte == UInt8(ascii: "T")
+                case 15: byte == UInt8(ascii: "Z")
+                default: (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                }
+            }
+    }
+
+    /// "20250114T083000Z"
+    package static func text(_ time: WallTime) -> String {
+        String(time.rfc3339.prefix(19).filter { $0 != "-" && $0 != ":" }) + "Z"
+    }
+
+    package static func < (left: ArchiveName, right: ArchiveName) -> Bool {
+        (left.time, left.number, left.name) < (right.time, right.number, right.name)
     }
 }

@@ -1,4 +1,4 @@
-package import Crypto
+import Crypto
 package import HTTPClient
 import SLS
 package import System
@@ -14,88 +14,12 @@ package struct TransportSettings: Sendable, Equatable {
     package var stallTimeout: Duration?
     /// A PEM file of authorities in place of the system's; also for an https proxy.
     package var certificateAuthorities: String?
-    /// Shown to a server that asks for one.
-    package var clientCertificate: TransferOptions.ClientCertificate?
     /// What all requests go through.
     package var proxy: Proxy?
     /// Where addresses come from, in order. Empty: the system. A proxy resolves names itself.
     package var resolvers: ResolverRules = []
 
     package init() {}
-
-    /// A connection must manage so much: on 1 Mbit/s eight requests have no more than this each.
-    private static let slowestBytesPerSecond = 16 << 10
-
-    /// How long a request may take. One without progress ends before, by the stall timeout.
-    func timeLimit(bodyBytes: Int) -> Duration {
-        sendTimeout + .milliseconds(bodyBytes * 1000 / Self.slowestBytesPerSecond)
-    }
-
-    /// Connections older than `connectionsSince` are not used.
-    func options(connectionsSince: Moment? = nil) -> TransferOptions {
-        var options = TransferOptions(connectTimeout: connectTimeout)
-        if let certificateAuthorities { options.trust = .authorities(file: certificateAuthorities) }
-        options.proxy = proxy.map {
-            TransferOptions.ProxyAccess(address: $0.address, user: $0.user, password: $0.password)
-        }
-        options.clientCertificate = clientCertificate
-        options.stallTimeout = stallTimeout ?? sendTimeout
-        options.connectionsSince = connectionsSince
-        return options
-    }
-
-    /// True when old connections must not be used: they may have taken another way, or trusted
-    /// other authorities. A file of the same name may have another content.
-    func needsNewConnections(after old: TransportSettings) -> Bool {
-        certificateAuthorities != nil || old.certificateAuthorities != nil
-            || clientCertificate != nil || old.clientCertificate != nil || proxy != old.proxy
-    }
-}
-
-extension TransferLoop {
-    convenience init(forDelivery connections: Int) throws(DeliveryError) {
-        do throws(CurlUnavailable) {
-            try self.init(connections: connections)
-        } catch {
-            throw DeliveryError(description: error.description)
-        }
-    }
-}
-
-/// A proxy that the network demands. TLS goes through it: it sees names and sizes only.
-package struct Proxy: Sendable, Hashable {
-    package enum Scheme: String, Sendable {
-        case http
-        /// The connection to the proxy is encrypted too, and its certificate verified.
-        case https
-        /// The proxy finds the address of SLS.
-        case socks5h
-    }
-
-    package let scheme: Scheme
-    package let host: String
-    package let port: Int
-    package let user: String?
-    package let password: Secret?
-
-    /// The address for curl, which takes user and password separately.
-    var address: String { "\(scheme.rawValue)://\(host):\(port)" }
-
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(address)
-        hasher.combine(user)
-    }
-}
-
-extension Proxy: CustomStringConvertible, CustomDebugStringConvertible {
-    /// Without the password, so it may be shown.
-    package var description: String {
-        guard let user else { return address }
-        let secret = password == nil ? "" : ":•••"
-        return "\(scheme.rawValue)://\(percentEncoded(user))\(secret)@\(host):\(port)"
-    }
-
-    package var debugDescription: String { description }
 }
 
 /// An error in a proxy's address. Never repeats it: it may hold a password.
@@ -135,24 +59,15 @@ extension Proxy {
             throw problem("has no host that can be one")
         }
         guard place.hasSuffix(":\(host.port)") else { throw problem("has no port") }
-        self.scheme = scheme
-        self.host = host.host
-        port = host.port
-        guard let at else {
-            user = nil
-            password = nil
-            return
-        }
+        self.init(scheme, host: host.host, port: host.port)
+        guard let at else { return }
         let colon = rest[..<at].firstIndex(of: ":")
         guard let user = Self.decoded(rest[..<(colon ?? at)]), !user.isEmpty,
             // Basic authentication ends the user there.
             !user.contains(":")
         else { throw problem("has a user that is empty, too long or not to be read") }
         self.user = user
-        guard let colon else {
-            password = nil
-            return
-        }
+        guard let colon else { return }
         guard let password = Self.decoded(rest[rest.index(after: colon)..<at]) else {
             throw problem("has a password that is too long or not to be read")
         }
@@ -165,5 +80,16 @@ extension Proxy {
         guard bytes.count <= nameBytesMax, !bytes.contains(where: { $0 < 0x20 || $0 == 0x7f })
         else { return nil }
         return String(validating: bytes, as: UTF8.self)
+    }
+}
+
+extension Kind<Proxy> {
+    /// It may contain a password, so no message repeats any of it; the password is not shown.
+    static var proxy: Kind {
+        Kind(
+            wants: "a proxy such as http://10.0.0.1:3128",
+            show: { .text("\($0)") },
+            parsedBy: Proxy.init(parsing:)
+        )
     }
 }

@@ -1,3 +1,4 @@
+package import Configuration
 package import HTTPClient
 package import SLS
 package import System
@@ -7,11 +8,11 @@ package import System
 package struct CredentialProver: Sendable {
     /// Where a destination's logs go.
     package struct Place: Sendable {
-        package var settings: DestinationSettings
+        package var settings: Destination
         /// Nil where none is known.
         package var logstore: String?
 
-        package init(_ settings: DestinationSettings, logstore: String?) {
+        package init(_ settings: Destination, logstore: String?) {
             self.settings = settings
             self.logstore = logstore
         }
@@ -112,31 +113,32 @@ final class ProofQuestion {
         } catch {
             throw DeliveryError(description: error.description)
         }
-        guard !place.settings.sls.endpoints.isEmpty else {
+        guard !place.settings.endpoints.isEmpty else {
             throw DeliveryError(description: "there is no endpoint to ask")
         }
         self.credential = credential
         self.place = place
         self.addresses = addresses
         self.now = now
-        endpoints = place.settings.sls.endpoints[...]
-        transfer = Transfer(place.settings.transport.options())
+        endpoints = place.settings.endpoints[...]
+        transfer = Transfer(place.settings.options())
     }
 
     /// True when the answer here holds there as well.
     func isAsked(at other: CredentialProver.Place) -> Bool {
         let (mine, others) = (place.settings, other.settings)
-        return place.logstore == other.logstore && mine.endpoints == others.endpoints
-            && mine.project == others.project && mine.sls.region == others.sls.region
-            && mine.sls.signature == others.sls.signature
-            && mine.transport.certificateAuthorities == others.transport.certificateAuthorities
-            && mine.transport.resolvers == others.transport.resolvers
-            && mine.clockOffset == others.clockOffset
+        return place.logstore == other.logstore && mine.endpointKeys == others.endpointKeys
+            && mine.project == others.project && mine.region == others.region
+            && mine.signature == others.signature
+            && mine.transfer.transport.certificateAuthorities
+                == others.transfer.transport.certificateAuthorities
+            && mine.transfer.transport.resolvers == others.transfer.transport.resolvers
+            && mine.transfer.clockOffset == others.transfer.clockOffset
     }
 
     func start(on loop: TransferLoop) {
         isOpen = true
-        prepare(at: now() + place.settings.clockOffset)
+        prepare(at: now() + place.settings.transfer.clockOffset)
         run(on: loop)
     }
 
@@ -167,7 +169,7 @@ final class ProofQuestion {
         guard judged.requestID == nil, endpoints.count > 1 else { return false }
         endpoints = endpoints.dropFirst()
         isResigned = false
-        prepare(at: now() + place.settings.clockOffset)
+        prepare(at: now() + place.settings.transfer.clockOffset)
         return true
     }
 
@@ -185,7 +187,7 @@ final class ProofQuestion {
     var isRefused: Bool { !isOpen && proof(of: place.settings)?.verdict == .refused }
 
     /// For a destination that it is asked for; nil while nothing is known.
-    func proof(of settings: DestinationSettings) -> DestinationTest? {
+    func proof(of settings: Destination) -> DestinationTest? {
         judgement.map { judgement, endpoint in
             DestinationTest(
                 judgement,
@@ -203,7 +205,7 @@ final class ProofQuestion {
             by: credential,
             at: time
         )
-        let transport = place.settings.transport
+        let transport = place.settings.transfer.transport
         // A proxy resolves by itself.
         let resolvers = transport.proxy == nil ? transport.resolvers : []
         address = addresses.address(for: request.url, resolvers)
@@ -215,7 +217,7 @@ final class ProofQuestion {
 extension DestinationTest {
     fileprivate init(
         _ judgement: Judgement,
-        of settings: DestinationSettings,
+        of settings: Destination,
         at endpoint: Endpoint,
         isRealLogstore: Bool
     ) {
