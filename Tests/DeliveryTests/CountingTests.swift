@@ -4,8 +4,8 @@ import Queue
 import SLS
 import SQLiteQueue
 import System
-import Testing
 import TestSupport
+import Testing
 
 @testable import Delivery
 
@@ -38,8 +38,7 @@ import TestSupport
             }
         }
         let rig = try Rig(server)
-        rig.source.offer(1)
-        #expect(rig.source.state.wait { $0.acknowledged == [1] })
+        #expect(rig.source.offerAndWait(1))
         rig.stop()
         #expect(rig.status.answers == ["InternalServerError": 1, "other": 1, "OK": 1])
         #expect(rig.status.retries == 2)
@@ -140,12 +139,12 @@ import TestSupport
             .answer(401, code: "SignatureNotMatch", message: Self.message)
         }
         defer { server.stop() }
-        let place = CredentialProver.Place(
+        let place = DestinationTester.Place(
             try Samples.destination(port: server.port),
             logstore: "app-log"
         )
         let proof = try #require(
-            try CredentialProver().prove(Self.credential, at: [place]).first
+            try DestinationTester().prove(Self.credential, at: [place]).first
         )
         #expect(proof.message.hasSuffix("-•••"))
     }

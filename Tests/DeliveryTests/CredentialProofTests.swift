@@ -1,11 +1,11 @@
 import Configuration
 import Crypto
 import Net
-import Sandbox
 import SLS
+import Sandbox
 import System
-import Testing
 import TestSupport
+import Testing
 
 @testable import Delivery
 
@@ -35,8 +35,10 @@ import TestSupport
     ) throws -> DestinationTest {
         var settings = try Samples.destination(port: port)
         try change(&settings)
-        let place = CredentialProver.Place(settings, logstore: logstore)
-        return try #require(try CredentialProver(now: now).prove(credential, at: [place]).first)
+        let place = DestinationTester.Place(settings, logstore: logstore)
+        var tester = DestinationTester()
+        tester.now = now
+        return try #require(try tester.prove(credential, at: [place]).first)
     }
 
     @Test("A credential that SLS takes is proved, in both signatures, and nothing is stored")
@@ -120,10 +122,10 @@ import TestSupport
         let silent = try Samples.destination(port: server.port)
         let heard = try Samples.destination(port: Int(sandbox.address.port))
         let places =
-            (0..<10).map { CredentialProver.Place(silent, logstore: "store-\($0)") }
-            + [CredentialProver.Place(heard, logstore: nil)]
+            (0..<10).map { DestinationTester.Place(silent, logstore: "store-\($0)") }
+            + [DestinationTester.Place(heard, logstore: nil)]
         let start = Moment.now
-        let proofs = try CredentialProver(patience: .seconds(1)).prove(Self.good, at: places)
+        let proofs = try DestinationTester().prove(Self.good, at: places, within: .seconds(1))
         #expect(Moment.now - start < .seconds(8).calibrated())
         #expect(proofs.map(\.verdict) == Array(repeating: .undecided, count: 10) + [.accepted])
     }
@@ -136,9 +138,9 @@ import TestSupport
         }
         defer { server.stop() }
         let settings = try Samples.destination(port: server.port)
-        let places = ["a", "bad", "c"].map { CredentialProver.Place(settings, logstore: $0) }
+        let places = ["a", "bad", "c"].map { DestinationTester.Place(settings, logstore: $0) }
         let start = Moment.now
-        let proofs = try CredentialProver().prove(Self.good, at: places)
+        let proofs = try DestinationTester().prove(Self.good, at: places)
         #expect(proofs.map(\.verdict) == [.refused])
         #expect(Moment.now - start < .seconds(10).calibrated())
     }
@@ -148,10 +150,10 @@ import TestSupport
         let server = try ScriptedServer { _, _ in .stored }
         defer { server.stop() }
         var settings = try Samples.destination(port: server.port)
-        let first = CredentialProver.Place(settings, logstore: "a")
+        let first = DestinationTester.Place(settings, logstore: "a")
         settings.name = "another"
-        let second = CredentialProver.Place(settings, logstore: "a")
-        let proofs = try CredentialProver().prove(Self.good, at: [first, second])
+        let second = DestinationTester.Place(settings, logstore: "a")
+        let proofs = try DestinationTester().prove(Self.good, at: [first, second])
         #expect(proofs.map(\.verdict) == [.accepted, .accepted])
         #expect(proofs.map(\.destination) == [first.settings.name, "another"])
         #expect(server.requests.now.count == 1)

@@ -1,11 +1,11 @@
 package import Configuration
-package import HTTPClient
+import HTTPClient
 package import SLS
-package import System
+import System
 
-/// Proves a credential before it is used, with a PutLogs through the same endpoints and proxies,
-/// but without any log: it needs no further permission and stores nothing.
-package struct CredentialProver: Sendable {
+// Proofs of a credential before it is used: a PutLogs through the same endpoints and proxies, but
+// without any log. It needs no further permission and stores nothing.
+extension DestinationTester {
     /// Where a destination's logs go.
     package struct Place: Sendable {
         package var settings: Destination
@@ -18,34 +18,14 @@ package struct CredentialProver: Sendable {
         }
     }
 
-    private let userAgent: String
-    private let addresses: AddressLookup
-    private let now: @Sendable () -> WallTime
-    /// For all requests together: an operator waits for the answer.
-    private let patience: Duration
-    private let isInterrupted: @Sendable () -> Bool
-
     private static let connectionsMax = 64
-
-    package init(
-        userAgent: String = "sluice",
-        addresses: AddressLookup = .system,
-        patience: Duration = .seconds(30),
-        now: @escaping @Sendable () -> WallTime = { .now },
-        isInterrupted: @escaping @Sendable () -> Bool = { false }
-    ) {
-        self.userAgent = userAgent
-        self.addresses = addresses
-        self.patience = patience
-        self.now = now
-        self.isInterrupted = isInterrupted
-    }
 
     /// Asks at all places at once, at each until one of its endpoints answers, one place refuses,
     /// or patience ends; the caller's thread waits. Returns what is known by then, in order.
     package func prove(
         _ credential: Credential,
-        at places: [Place]
+        at places: [Place],
+        within patience: Duration = .seconds(30)
     ) throws(DeliveryError) -> [DestinationTest] {
         let loop = try TransferLoop(forDelivery: Self.connectionsMax)
         var questions: [ProofQuestion] = []
@@ -55,16 +35,19 @@ package struct CredentialProver: Sendable {
                 asked.append((place, question))
                 continue
             }
-            let question = try ProofQuestion(credential, place, userAgent, addresses, now)
+            let question = try ProofQuestion(credential, at: place, self)
             questions.append(question)
             asked.append((place, question))
         }
-        ask(questions, loop)
+        ask(questions, until: .now + patience, loop)
         return asked.compactMap { $0.question.proof(of: $0.place.settings) }
     }
 
-    private func ask(_ questions: [ProofQuestion], _ loop: TransferLoop) {
-        let deadline = Moment.now + patience
+    private func ask(
+        _ questions: [ProofQuestion],
+        until deadline: Moment,
+        _ loop: TransferLoop
+    ) {
         for question in questions { question.start(on: loop) }
         while questions.contains(where: \.isOpen), !questions.contains(where: \.isRefused),
             Moment.now < deadline, !isInterrupted()
@@ -88,11 +71,10 @@ final class ProofQuestion {
     private(set) var isOpen = false
     private let transfer: Transfer
     private let credential: Credential
-    private let place: CredentialProver.Place
+    private let place: DestinationTester.Place
     private let output: SLSOutput
-    private let addresses: AddressLookup
+    private let tester: DestinationTester
     private var address: FoundAddress?
-    private let now: @Sendable () -> WallTime
 
     private var endpoints: ArraySlice<Endpoint>
     private var isResigned = false
@@ -103,13 +85,11 @@ final class ProofQuestion {
 
     init(
         _ credential: Credential,
-        _ place: CredentialProver.Place,
-        _ userAgent: String,
-        _ addresses: AddressLookup,
-        _ now: @escaping @Sendable () -> WallTime
+        at place: DestinationTester.Place,
+        _ tester: DestinationTester
     ) throws(DeliveryError) {
         do throws(EndpointError) {
-            output = try SLSOutput(place.settings, userAgent: userAgent)
+            output = try SLSOutput(place.settings, userAgent: tester.userAgent)
         } catch {
             throw DeliveryError(description: error.description)
         }
@@ -118,14 +98,13 @@ final class ProofQuestion {
         }
         self.credential = credential
         self.place = place
-        self.addresses = addresses
-        self.now = now
+        self.tester = tester
         endpoints = place.settings.endpoints[...]
         transfer = Transfer(place.settings.options())
     }
 
     /// True when the answer here holds there as well.
-    func isAsked(at other: CredentialProver.Place) -> Bool {
+    func isAsked(at other: DestinationTester.Place) -> Bool {
         let (mine, others) = (place.settings, other.settings)
         return place.logstore == other.logstore && mine.endpointKeys == others.endpointKeys
             && mine.project == others.project && mine.region == others.region
@@ -138,7 +117,7 @@ final class ProofQuestion {
 
     func start(on loop: TransferLoop) {
         isOpen = true
-        prepare(at: now() + place.settings.transfer.clockOffset)
+        prepare(at: tester.now() + place.settings.transfer.clockOffset)
         run(on: loop)
     }
 
@@ -169,7 +148,7 @@ final class ProofQuestion {
         guard judged.requestID == nil, endpoints.count > 1 else { return false }
         endpoints = endpoints.dropFirst()
         isResigned = false
-        prepare(at: now() + place.settings.transfer.clockOffset)
+        prepare(at: tester.now() + place.settings.transfer.clockOffset)
         return true
     }
 
@@ -205,10 +184,7 @@ final class ProofQuestion {
             by: credential,
             at: time
         )
-        let transport = place.settings.transfer.transport
-        // A proxy resolves by itself.
-        let resolvers = transport.proxy == nil ? transport.resolvers : []
-        address = addresses.address(for: request.url, resolvers)
+        address = tester.addresses.address(for: request.url, place.settings.resolversAsked)
         request.target = address?.target
         transfer.prepare(request)
     }

@@ -1,7 +1,7 @@
 package import Configuration
 package import HTTPClient
 import SLS
-import System
+package import System
 
 /// The result of a test of a destination, or of a credential there. A test delivers no log.
 package struct DestinationTest: Sendable, Equatable {
@@ -23,9 +23,6 @@ package struct DestinationTest: Sendable, Equatable {
     package var message: String
     package var requestID: String?
     package var remedy: String
-
-    /// An operator waits for the answer.
-    package static let patience: Duration = .seconds(15)
 }
 
 extension DestinationTest {
@@ -56,38 +53,30 @@ extension DestinationTest {
     }
 }
 
-/// Tests destinations that need no credential, as they are configured. For a thread that may wait.
+/// Tests destinations as they are configured, and credentials there (`prove`). For a thread that
+/// may wait.
 package struct DestinationTester: Sendable {
-    private let userAgent: String
-    private let addresses: AddressLookup
-    private let patience: Duration
-    private let isInterrupted: @Sendable () -> Bool
+    package var userAgent = "sluice"
+    package var addresses = AddressLookup.system
+    /// An operator waits for the answer of a test without a credential.
+    package var patience: Duration = .seconds(15)
+    package var now: @Sendable () -> WallTime = { .now }
+    package var isInterrupted: @Sendable () -> Bool = { false }
     /// A file system that hangs holds the thread that asked it. No second one joins it.
     private let isInspecting = Locked(false)
 
-    package init(
-        userAgent: String,
-        addresses: AddressLookup = .system,
-        patience: Duration = DestinationTest.patience,
-        isInterrupted: @escaping @Sendable () -> Bool = { false }
-    ) {
-        self.userAgent = userAgent
-        self.addresses = addresses
-        self.patience = patience
-        self.isInterrupted = isInterrupted
-    }
+    package init() {}
 
     /// Tests a destination of a kind other than sls. Throws when the test cannot be made.
     package func test(_ settings: Destination) throws(DeliveryError) -> DestinationTest {
         switch settings.kind {
         case .sls: throw DeliveryError(description: "this kind is tested with its credential")
         case .http:
-            return try HTTPInspection(settings, userAgent)
-                .result(addresses, patience, isInterrupted)
+            return try HTTPInspection(settings, self).result()
         case .file:
             let target = settings.file
             return try inspect {
-                FileInspection(target).result(of: settings.name)
+                FileInspection(target: target).result(of: settings.name)
             } late: {
                 DestinationTest(
                     settings.name,
@@ -146,41 +135,32 @@ extension WriteProblem {
 /// only answers that hold for both decide.
 struct HTTPInspection {
     private let settings: Destination
+    private let tester: DestinationTester
     private let place: Endpoint
-    private let request: TransferRequest
     private let judge: HTTPJudge
 
-    init(_ settings: Destination, _ userAgent: String) {
+    init(_ settings: Destination, _ tester: DestinationTester) {
         self.settings = settings
+        self.tester = tester
         place = settings.http.webAddress.place
-        request = HTTPOutput(settings, userAgent: userAgent).test()
         judge = HTTPJudge(settings.http)
     }
 
-    func result(
-        _ addresses: AddressLookup,
-        _ patience: Duration,
-        _ isInterrupted: () -> Bool
-    ) throws(DeliveryError) -> DestinationTest {
-        let deadline = Moment.now + patience
+    func result() throws(DeliveryError) -> DestinationTest {
+        let deadline = Moment.now + tester.patience
         let loop = try TransferLoop(forDelivery: 1)
-        let transport = settings.transfer.transport
-        let address = addresses.address(
-            for: request.url,
-            // A proxy resolves by itself.
-            transport.proxy == nil ? transport.resolvers : []
-        )
-        var request = request
+        var request = HTTPOutput(settings, userAgent: tester.userAgent).test()
+        let address = tester.addresses.address(for: request.url, settings.resolversAsked)
         request.target = address?.target
         request.timeLimit = max(.milliseconds(1), deadline - .now)
         let transfer = Transfer(settings.options())
         transfer.prepare(request)
-        let outcome = loop.run(transfer) { isInterrupted() || Moment.now >= deadline }
+        let outcome = loop.run(transfer) { tester.isInterrupted() || Moment.now >= deadline }
         if let outcome { address?.note(outcome) }
         switch outcome {
         case .answered(let response): return test(response)
         case .failed(let failure): return test(TransportProblem(failure))
-        case nil: return test(.late(patience))
+        case nil: return test(.late(tester.patience))
         }
     }
 

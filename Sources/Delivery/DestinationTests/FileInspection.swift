@@ -5,11 +5,7 @@ import System
 /// Tests without writing whether a `file` destination could write: the file's kind, permissions,
 /// and the free space. May wait for the disk.
 struct FileInspection {
-    private let target: FileTarget
-
-    init(_ target: FileTarget) {
-        self.target = target
-    }
+    let target: FileTarget
 
     func result(of destination: String) -> DestinationTest {
         do throws(SystemError) {
@@ -78,11 +74,7 @@ struct FileInspection {
 
 /// Tests whether standard output is open and has a reader, without writing.
 struct StdoutInspection {
-    private let descriptor: CInt
-
-    init(_ descriptor: CInt = STDOUT_FILENO) {
-        self.descriptor = descriptor
-    }
+    var descriptor = STDOUT_FILENO
 
     func result(of destination: String) -> DestinationTest {
         func refused(_ error: SystemError) -> DestinationTest {

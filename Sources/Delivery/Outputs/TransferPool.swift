@@ -34,9 +34,9 @@ final class TransferPool: Carrier {
     }
 
     private static func pins(_ settings: Destination, _ names: NameService?) -> HostPins? {
-        let transport = settings.transfer.transport
-        guard let names, transport.proxy == nil, !transport.resolvers.isEmpty else { return nil }
-        return HostPins(names, transport.resolvers, ahead: settings.origins)
+        let resolvers = settings.resolversAsked
+        guard let names, !resolvers.isEmpty else { return nil }
+        return HostPins(names, resolvers, ahead: settings.origins)
     }
 
     var isIdle: Bool { underWay.isEmpty }
@@ -260,6 +260,11 @@ extension Destination {
     func timeLimit(bodyBytes: Int) -> Duration {
         transfer.transport.sendTimeout
             + .milliseconds(bodyBytes * 1000 / Self.slowestBytesPerSecond)
+    }
+
+    /// A proxy resolves by itself.
+    var resolversAsked: ResolverRules {
+        transfer.transport.proxy == nil ? transfer.transport.resolvers : []
     }
 
     /// Connections older than `connectionsSince` are not used.

@@ -28,20 +28,17 @@ package struct CredentialProofs {
 /// Asks SLS and STS whether they accept a credential, on the thread of proofs: it may take long.
 package struct CredentialInquiry: Sendable {
     private static let patience: Duration = .seconds(30)
-    private static let userAgent = "sluice/\(Version.current)"
 
     private let parts: GatewayParts
-    private let tester: DestinationTester
+    private var tester = DestinationTester()
     /// The stop of the thread of proofs ends an inquiry.
     private var worker: SerialWorker { parts.workers.proofs }
 
     init(_ parts: GatewayParts) {
         self.parts = parts
-        tester = DestinationTester(
-            userAgent: Self.userAgent,
-            addresses: parts.names.lookup,
-            isInterrupted: { [worker = parts.workers.proofs] in worker.isEnding }
-        )
+        tester.userAgent = "sluice/\(Version.current)"
+        tester.addresses = parts.names.lookup
+        tester.isInterrupted = { [worker = parts.workers.proofs] in worker.isEnding }
     }
 
     /// Asks for each destination and role that uses the credential, all at once with one deadline:
@@ -56,10 +53,9 @@ package struct CredentialInquiry: Sendable {
             throw HTTPProblem(503, "ServerBusy", "cannot send a request to STS: \(error)")
         }
         defer { inquiry.stop() }
-        let prover = prover
         var proofs = CredentialProofs()
         proofs.destinations = try busy { () throws(DeliveryError) in
-            try prover.prove(credential, at: places(deliveringWith: name))
+            try tester.prove(credential, at: places(deliveringWith: name), within: Self.patience)
         }
         // One refusal decides.
         guard !proofs.isRefused else { return proofs }
@@ -72,7 +68,7 @@ package struct CredentialInquiry: Sendable {
         -> DestinationTest?
     {
         try busy { () throws(DeliveryError) in
-            try prover.prove(credential, at: places([destination])).first
+            try tester.prove(credential, at: places([destination]), within: Self.patience).first
         }
     }
 
@@ -96,22 +92,13 @@ package struct CredentialInquiry: Sendable {
         parts.configuration.withLock { $0.destinations.first { $0.name == name } }
     }
 
-    private var prover: CredentialProver {
-        CredentialProver(
-            userAgent: Self.userAgent,
-            addresses: parts.names.lookup,
-            patience: Self.patience,
-            isInterrupted: { [worker] in worker.isEnding }
-        )
-    }
-
-    private func places(deliveringWith name: String) -> [CredentialProver.Place] {
+    private func places(deliveringWith name: String) -> [DestinationTester.Place] {
         places(
             parts.configuration.withLock { $0.destinations.filter { $0.credentialInUse == name } }
         )
     }
 
-    private func places(_ users: [Destination]) -> [CredentialProver.Place] {
+    private func places(_ users: [Destination]) -> [DestinationTester.Place] {
         let delivery = parts.forwarder.status
         let queue = parts.store.status.destinations
         return users.map { destination in
@@ -124,7 +111,7 @@ package struct CredentialInquiry: Sendable {
                     delivery.first { $0.name == destination.name }?.provenLogstore
                         ?? queue[destination.name]?.outlets.keys.sorted().first
                 }
-            return CredentialProver.Place(destination, logstore: logstore)
+            return DestinationTester.Place(destination, logstore: logstore)
         }
     }
 

@@ -3,8 +3,8 @@ import Crypto
 import Glibc
 import SLS
 import System
-import Testing
 import TestSupport
+import Testing
 
 @testable import Delivery
 @testable import HTTPClient
@@ -18,7 +18,10 @@ import TestSupport
     private func test(_ settings: Destination, patience: Duration = .seconds(10)) throws
         -> DestinationTest
     {
-        try DestinationTester(userAgent: "sluice/test", patience: patience).test(settings)
+        var tester = DestinationTester()
+        tester.userAgent = "sluice/test"
+        tester.patience = patience
+        return try tester.test(settings)
     }
 
     private func http(_ place: String) throws -> Destination {
@@ -145,7 +148,7 @@ import TestSupport
         #expect(pipe(&ends) == 0)
         let (reader, writer) = (ends[0], ends[1])
         defer { close(writer) }
-        let inspection = StdoutInspection(writer)
+        let inspection = StdoutInspection(descriptor: writer)
         let fine = inspection.result(of: "console")
         #expect(fine.verdict == .accepted && fine.message.contains("a pipe"), "\(fine)")
         #expect(fcntl(writer, F_SETFL, O_NONBLOCK) == 0)
@@ -161,11 +164,11 @@ import TestSupport
     @Test("A closed or read-only output fails, and /dev/null is named")
     func outputs() throws {
         let null = open("/dev/null", O_WRONLY)
-        #expect(StdoutInspection(null).result(of: "c").message.contains("/dev/null"))
+        #expect(StdoutInspection(descriptor: null).result(of: "c").message.contains("/dev/null"))
         close(null)
-        #expect(StdoutInspection(-1).result(of: "c").code == "EBADF")
+        #expect(StdoutInspection(descriptor: -1).result(of: "c").code == "EBADF")
         let reading = open("/dev/null", O_RDONLY)
         defer { close(reading) }
-        #expect(StdoutInspection(reading).result(of: "c").code == "EBADF")
+        #expect(StdoutInspection(descriptor: reading).result(of: "c").code == "EBADF")
     }
 }
