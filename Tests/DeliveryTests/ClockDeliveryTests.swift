@@ -61,11 +61,9 @@ import Testing
             mayAnswer.wait { $0 }
             return .answer(400, code: "RequestTimeExpired")
         }
-        let forwarder = try Forwarder(
+        let forwarder = try Forwarder.started(
             [try Samples.destination(port: server.port)],
             source: source,
-            credentials: { _ in Samples.credential },
-            journal: .silent,
             // A second look at the answer's time would find a time that SLS may accept.
             now: {
                 guard mayAnswer.now else { return start }
@@ -78,7 +76,6 @@ import Testing
                     )
             }
         )
-        try forwarder.start()
         source.offer(1)
         // By then the sender has looked at its clock for what it shows of the request.
         #expect(eventually { forwarder.status[0].inFlight == 1 })
@@ -98,8 +95,7 @@ import Testing
             $0.transfer.clockOffset = .seconds(3600)
         }
         #expect(forwarder.status[0].clockOffset == .seconds(3600))
-        source.offer(1)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        #expect(source.offerAndWait(1))
         #expect(forwarder.status[0].failures.isEmpty)
         forwarder.stop(within: .seconds(5))
         sandbox.stop()
@@ -112,8 +108,7 @@ import Testing
         let sandbox = try sandbox()
         try sandbox.fail(#"{"clock_offset_s":300}"#)
         let forwarder = try TestSandbox.forwarder(source, [sandbox])
-        source.offer(1)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        #expect(source.offerAndWait(1))
         source.offer(2)
         #expect(source.state.wait { $0.acknowledged.count == 2 })
         let status = forwarder.status[0]

@@ -147,14 +147,7 @@ import Testing
             settings.transfer.transport.sendTimeout = .seconds(60)
             return settings
         }
-        let forwarder = try Forwarder(
-            settings,
-            source: source,
-            credentials: { _ in Samples.credential },
-            journal: .silent,
-            memoryMax: Self.memoryMax
-        )
-        try forwarder.start()
+        let forwarder = try Forwarder.started(settings, source: source, memoryMax: Self.memoryMax)
         var number: Int64 = 0
         func offer(_ count: Int, to destination: String) {
             for _ in 0..<count {

@@ -45,8 +45,7 @@ import Testing
             $0.transfer.retry = PauseTests.quick
         }
         holder.withLock { $0 = rig.credential }
-        rig.source.offer(1)
-        #expect(rig.source.state.wait { $0.acknowledged == [1] })
+        #expect(rig.source.offerAndWait(1))
         rig.stop()
         #expect(rig.source.state.now.discarded.isEmpty)
         #expect(server.requests.now.count == 9)
@@ -89,8 +88,7 @@ import Testing
             $0.transfer.dropsUnauthorized = true
             $0.transfer.retry = PauseTests.quick
         }
-        rig.source.offer(1)
-        #expect(rig.source.state.wait { $0.acknowledged == [1] })
+        #expect(rig.source.offerAndWait(1))
         rig.stop()
         #expect(rig.source.state.now.discarded.isEmpty)
     }
@@ -109,11 +107,7 @@ import Testing
         }
         holder.withLock { $0 = rig.credential }
         rig.source.offer(1)
-        #expect(
-            eventually {
-                if case .waitingForCredential = rig.status.state { true } else { false }
-            }
-        )
+        #expect(eventually { rig.status.isWaitingForCredential })
         rig.credential.withLock { $0 = Samples.credential }
         rig.forwarder.credentialsChanged()
         #expect(rig.source.state.wait { $0.acknowledged == [1] })

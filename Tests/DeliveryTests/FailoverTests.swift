@@ -63,13 +63,7 @@ import Testing
         b.transfer.retry = patient
         var a = try Samples.destination(port: server.port, name: "a")
         a.transfer.retry = patient
-        let forwarder = try Forwarder(
-            [a, b],
-            source: source,
-            credentials: { _ in Samples.credential },
-            journal: recorder.journal
-        )
-        try forwarder.start()
+        let forwarder = try Forwarder.started([a, b], source: source, journal: recorder.journal)
         source.offer(1, to: "b", logstore: "b-log")
         #expect(recorder.lines.wait { $0.contains { $0.contains("LogStoreNotExist") } })
         for logstore in 1...8 {
@@ -96,8 +90,7 @@ import Testing
         // Shorter than the latency of a fault.
         let time = min(.milliseconds(300).calibrated(), Duration.milliseconds(1500))
         let forwarder = try forwarder { $0.transfer.transport.sendTimeout = time }
-        source.offer(1)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        #expect(source.offerAndWait(1))
         #expect(try first.has(packet: 1))
 
         try first.fail(fault)
@@ -190,8 +183,7 @@ import Testing
             try Endpoint(parsing: "https://localhost:\(tls.port)"), try second.endpoint(),
         ]
         let forwarder = try forwarder { $0.endpoints = endpoints }
-        source.offer(1)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        #expect(source.offerAndWait(1))
         #expect(try second.has(packet: 1))
         #expect(forwarder.status[0].endpointReason?.contains("CURLE_60") == true)
         stop(forwarder)

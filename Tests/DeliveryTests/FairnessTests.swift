@@ -138,13 +138,10 @@ import Testing
     func destinations() throws {
         let source = try MemorySource()
         let server = try ScriptedServer()
-        let forwarder = try Forwarder(
+        let forwarder = try Forwarder.started(
             ["a", "b", "c"].map { try Samples.destination(port: server.port, name: $0) },
-            source: source,
-            credentials: { _ in Samples.credential },
-            journal: .silent
+            source: source
         )
-        try forwarder.start()
         for number in 1...300 as ClosedRange<Int64> {
             let name = ["a", "b", "c"][Int(number) % 3]
             source.offer(number, to: name, logstore: name + "-log")

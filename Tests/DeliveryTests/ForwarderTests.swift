@@ -71,8 +71,7 @@ import Testing
     @Test("The request carries the headers of PutLogs and nothing of curl's own")
     func headers() throws {
         let rig = try Rig(ScriptedServer()) { $0.signature = .v1 }
-        rig.source.offer(1)
-        #expect(rig.source.state.wait { $0.acknowledged == [1] })
+        #expect(rig.source.offerAndWait(1))
         rig.stop()
         let request = rig.server.requests.now[0]
         #expect(request.head.hasPrefix("POST /logstores/app-log/shards/lb HTTP/1.1\r\n"))
@@ -126,16 +125,13 @@ import Testing
         let source = try MemorySource()
         let slow = try ScriptedServer { _, _ in .silence }
         let quick = try ScriptedServer()
-        let forwarder = try Forwarder(
+        let forwarder = try Forwarder.started(
             [
                 Samples.destination(port: slow.port, name: "slow"),
                 Samples.destination(port: quick.port, name: "quick"),
             ],
-            source: source,
-            credentials: { _ in Samples.credential },
-            journal: .silent
+            source: source
         )
-        try forwarder.start()
         for number in 1...20 as ClosedRange<Int64> { source.offer(number, to: "slow") }
         for number in 21...40 as ClosedRange<Int64> { source.offer(number, to: "quick") }
         #expect(source.state.wait { $0.acknowledged.sorted() == Array(21...40) })
@@ -187,8 +183,9 @@ import Testing
         let forwarder = try Forwarder(
             [settings],
             source: source,
-            credentials: { _ in nil },
-            journal: .silent
+            credentials: CredentialDoor { _ in nil },
+            journal: .silent,
+            memoryMax: LimitSettings().deliveryBytes
         )
         forwarder.stop(within: .seconds(1))
         try forwarder.start()

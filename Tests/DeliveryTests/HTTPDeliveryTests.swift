@@ -97,8 +97,7 @@ import Testing
             number > 1 ? Self.reply(200) : status == 0 ? .hangUp : Self.reply(status)
         }
         let rig = try rig(server)
-        source.offer(1)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        #expect(source.offerAndWait(1))
         rig.stop()
         let requests = server.requests.now
         #expect(requests.count >= 3)
@@ -136,8 +135,7 @@ import Testing
         }
         let rig = try rig(server)
         let start = Moment.now
-        source.offer(1)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        #expect(source.offerAndWait(1))
         #expect(Moment.now - start >= .milliseconds(990))
         rig.stop()
     }
@@ -204,8 +202,7 @@ import Testing
     func success() throws {
         let server = try ScriptedServer { _, number in Self.reply(number == 0 ? 202 : 201) }
         let rig = try rig(server) { $0.http.successes = [200, 201] }
-        source.offer(1)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        #expect(source.offerAndWait(1))
         rig.stop()
         #expect(rig.status.failures == [.request: 1])
         #expect(rig.status.unknownOutcomes == 1)
@@ -219,8 +216,7 @@ import Testing
             number == 0 ? Self.reply(401, "", echo) : Self.reply(200)
         }
         let rig = try rig(server)
-        source.offer(1)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        #expect(source.offerAndWait(1))
         rig.stop()
         let told = rig.recorder.lines.now.joined() + "\(rig.status)"
         #expect(rig.status.lastFailure?.message.contains("you sent") == true)

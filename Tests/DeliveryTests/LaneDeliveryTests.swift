@@ -64,8 +64,7 @@ import Testing
     func repeatedByCurl() throws {
         // The second request comes over the connection of the first, which breaks then.
         let rig = try Rig(server(.stored, .hangUp))
-        rig.source.offer(1)
-        #expect(rig.source.state.wait { $0.acknowledged == [1] })
+        #expect(rig.source.offerAndWait(1))
         rig.source.offer(2, lane: Self.lane)
         #expect(rig.source.state.wait { $0.acknowledged == [1, 2] })
         rig.stop()
@@ -88,8 +87,7 @@ import Testing
         let rig = try Rig(server) {
             $0.transfer.retry = Backoff(first: .milliseconds(1), longest: .milliseconds(50))
         }
-        rig.source.offer(1)
-        #expect(rig.source.state.wait { $0.acknowledged == [1] })
+        #expect(rig.source.offerAndWait(1))
         rig.source.offer(2, lane: Self.lane)
         #expect(rig.recorder.lines.wait { $0.contains { $0.contains("CURLE_7") } })
         // What broke the connection had stored the packet.

@@ -164,7 +164,7 @@ import Testing
             change(to: Self.moods)
             for logstore in logstores { burst(to: logstore) }
             // A refusal of a credential that is gone when it is heard says nothing.
-            waitUntil { if case .paused = $0.state { true } else { false } }
+            waitUntil { $0.isPaused }
         }
 
         func step() {
@@ -175,7 +175,7 @@ import Testing
             case .offer: burst(to: anyLogstore)
             case .lose:
                 credential(nil)
-                waitUntil { if case .waitingForCredential = $0.state { true } else { false } }
+                waitUntil { $0.isWaitingForCredential }
             case .find: credential(Samples.credential)
             case .expire:
                 // Everything that waits has grown too old.

@@ -73,8 +73,7 @@ import Testing
         }
         let rig = try Rig(server) { $0.transfer.retry = Self.patient }
         holder.withLock { $0 = rig.credential }
-        rig.source.offer(1)
-        #expect(rig.source.state.wait { $0.acknowledged == [1] })
+        #expect(rig.source.offerAndWait(1))
         rig.stop()
         #expect(server.requests.now.count == 2)
     }
@@ -127,8 +126,7 @@ import Testing
             return number == 0 ? .answer(503, code: "ServerBusy", retryAfter: 1) : .stored
         }
         let rig = try Rig(server) { $0.transfer.retry = Self.quick }
-        rig.source.offer(1)
-        #expect(rig.source.state.wait { $0.acknowledged == [1] })
+        #expect(rig.source.offerAndWait(1))
         rig.stop()
         let seen = times.withLock { $0 }
         #expect(seen.count == 2)
@@ -221,8 +219,7 @@ import Testing
             return number == 0 ? .answer(401, code: "Unauthorized", message: echo) : .stored
         }
         let rig = try Rig(server)
-        rig.source.offer(1)
-        #expect(rig.source.state.wait { $0.acknowledged == [1] })
+        #expect(rig.source.offerAndWait(1))
         rig.stop()
         let shown = rig.recorder.lines.now.joined() + "\(rig.status)"
         #expect(shown.contains("Unauthorized"))
@@ -265,8 +262,7 @@ import Testing
         let source = try MemorySource(isRecent: false)
         source.state.change { $0.failingReads = 3 }
         let rig = try Rig(source, ScriptedServer())
-        source.offer(1)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        #expect(source.offerAndWait(1))
         rig.stop()
         #expect(rig.status.failures == [.queue: 3])
         #expect(rig.status.lastFailure?.result == .persistentError)
@@ -277,8 +273,7 @@ import Testing
     func voided() throws {
         let rig = try Rig(ScriptedServer())
         for number in 1...100 as ClosedRange<Int64> { rig.source.offer(number, lost: true) }
-        rig.source.offer(101)
-        #expect(rig.source.state.wait { $0.acknowledged == [101] })
+        #expect(rig.source.offerAndWait(101))
         rig.stop()
         #expect(rig.status.isolated == 0)
         #expect(rig.status.voided == 100)

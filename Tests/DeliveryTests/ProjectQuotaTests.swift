@@ -34,15 +34,12 @@ import Testing
         at time: WallTime? = nil,
         adjusting: (inout Destination) -> Void = { _ in }
     ) throws -> Forwarder {
-        let forwarder = try Forwarder(
+        try Forwarder.started(
             ["app", "audit", "other"].map { try settings($0, port: port, adjusting: adjusting) },
             source: source,
             credentials: credentials,
-            journal: .silent,
             now: { time ?? .now }
         )
-        try forwarder.start()
-        return forwarder
     }
 
     @Test("A refusal for the project's quota slows the project's other destination down")
@@ -78,7 +75,7 @@ import Testing
         source.offer(1, to: "app")
         #expect(
             eventually {
-                if case .paused = forwarder.status[1].state { true } else { false }
+                forwarder.status[1].isPaused
             }
         )
         source.offer(2, to: "audit", logstore: "audit-log")

@@ -27,8 +27,7 @@ import Testing
             $0.endpoints = [endpoint]
             $0.transfer.transport.proxy = proxy
         }
-        rig.source.offer(1)
-        #expect(rig.source.state.wait { $0.acknowledged == [1] })
+        #expect(rig.source.offerAndWait(1))
         rig.stop()
         let head = server.requests.now[0].head
         #expect(head.hasPrefix("POST http://demo-project.nowhere.invalid/logstores/app-log"))
@@ -79,8 +78,7 @@ import Testing
             $0.endpoints = [endpoint]
             $0.transfer.transport.proxy = proxy
         }
-        rig.source.offer(1)
-        #expect(rig.source.state.wait { $0.acknowledged == [1] })
+        #expect(rig.source.offerAndWait(1))
         rig.stop()
         tunnel.stop()
         #expect(tunnel.visits.now[0].target == "demo-project.nowhere.invalid:\(server.port)")
@@ -229,8 +227,7 @@ import Testing
             }
             settings.endpoints = [endpoint]
         }
-        rig.source.offer(1)
-        #expect(rig.source.state.wait { $0.acknowledged == [1] })
+        #expect(rig.source.offerAndWait(1))
         rig.stop()
         let request = server.requests.now[0]
         #expect(request.header("host") == "demo-project.localhost:\(server.port)")
@@ -258,13 +255,11 @@ import Testing
         for endpoint in ["http://logs.example.com", "http://127.0.0.1:1", "http://localhost:1"] {
             var settings = try Samples.destination(port: 1)
             settings.endpoints = [try Endpoint(parsing: endpoint)]
-            let forwarder = try Forwarder(
+            let forwarder = try Forwarder.started(
                 [settings],
                 source: MemorySource(),
-                credentials: { _ in Samples.credential },
                 journal: recorder.journal
             )
-            try forwarder.start()
             forwarder.stop(within: .zero)
         }
         #expect(recorder.lines.now.count == 1)

@@ -22,11 +22,7 @@ import Testing
         #expect(server.requests.wait { !$0.isEmpty })
         rig.credential.withLock { $0 = nil }
         rig.forwarder.credentialsChanged()
-        #expect(
-            eventually {
-                if case .waitingForCredential = rig.status.state { true } else { false }
-            }
-        )
+        #expect(eventually { rig.status.isWaitingForCredential })
         return rig
     }
 
@@ -72,23 +68,15 @@ import Testing
         let rig = try Rig(server) { $0.transfer.retry = PauseTests.quick }
         // More than are asked for, so that nothing that was asked for is left.
         for number in 1...40 as ClosedRange<Int64> { rig.source.offer(number) }
-        #expect(eventually { if case .paused = rig.status.state { true } else { false } })
+        #expect(eventually { rig.status.isPaused })
         rig.credential.withLock { $0 = nil }
-        #expect(
-            eventually {
-                if case .waitingForCredential = rig.status.state { true } else { false }
-            }
-        )
+        #expect(eventually { rig.status.isWaitingForCredential })
         rig.source.expire()
         #expect(rig.source.state.wait { $0.unsettled.isEmpty })
         isWell.withLock { $0 = true }
         rig.credential.withLock { $0 = Samples.credential }
         rig.forwarder.credentialsChanged()
-        #expect(
-            eventually {
-                if case .waitingForCredential = rig.status.state { false } else { true }
-            }
-        )
+        #expect(eventually { !rig.status.isWaitingForCredential })
         rig.source.offer(101)
         #expect(rig.source.state.wait(.seconds(5)) { $0.acknowledged == [101] })
         rig.stop()
@@ -215,13 +203,11 @@ import Testing
             number % 2 == 0 ? .answer(503, code: "ServerBusy") : .stored
         }
         let recorder = JournalRecorder()
-        let forwarder = try Forwarder(
+        let forwarder = try Forwarder.started(
             [Samples.destination(port: server.port, compression: .none)],
             source: store,
-            credentials: { _ in Samples.credential },
             journal: recorder.journal
         )
-        try forwarder.start()
         let stored = SharedValue(0)
         let trailer = GroupTrailer(topic: "t", source: "s", tags: [("a", "b")])
         for seed in 0..<20 {

@@ -151,16 +151,14 @@ import Testing
     func credentialName() throws {
         let server = try ScriptedServer()
         let asked = Locked<[String]>([])
-        let forwarder = try Forwarder(
+        let forwarder = try Forwarder.started(
             [try Samples.destination(port: server.port)],
             source: source,
             credentials: { name in
                 asked.withLock { $0.append(name) }
                 return name == "second" ? Samples.credential : nil
-            },
-            journal: .silent
+            }
         )
-        try forwarder.start()
         var settings = try Samples.destination(port: server.port)
         settings.credential = "second"
         try forwarder.use([settings])
@@ -252,16 +250,13 @@ import Testing
     @Test("Invalid settings, or a new destination that cannot be written, change nothing at all")
     func refused() throws {
         let servers = try (0..<3).map { _ in try ScriptedServer() }
-        let forwarder = try Forwarder(
+        let forwarder = try Forwarder.started(
             [
                 try Samples.destination(port: servers[0].port, name: "app"),
                 try Samples.destination(port: servers[1].port, name: "other"),
             ],
-            source: source,
-            credentials: { _ in Samples.credential },
-            journal: .silent
+            source: source
         )
-        try forwarder.start()
         let good = try Samples.destination(port: servers[2].port, name: "app")
         var bad = try Samples.destination(port: servers[2].port, name: "other")
         bad.region = nil
@@ -293,12 +288,7 @@ import Testing
     func names() throws {
         let settings = try Samples.destination(port: 80)
         #expect(throws: DeliveryError.self) {
-            try Forwarder(
-                [settings, settings],
-                source: MemorySource(),
-                credentials: { _ in nil },
-                journal: .silent
-            )
+            try Forwarder.started([settings, settings], source: MemorySource())
         }
     }
 }

@@ -16,8 +16,7 @@ import Testing
             number < 3 ? .answer(500, code: "InternalServerError", message: "try later") : .stored
         }
         let rig = try Rig(server)
-        rig.source.offer(1)
-        #expect(rig.source.state.wait { $0.acknowledged == [1] })
+        #expect(rig.source.offerAndWait(1))
         rig.stop()
         let requests = rig.server.requests.now
         #expect(requests.count == 4)
@@ -42,8 +41,7 @@ import Testing
     func foreignAnswer(text: String) throws {
         let server = try ScriptedServer { _, number in number == 0 ? .text(text) : .stored }
         let rig = try Rig(server)
-        rig.source.offer(1)
-        #expect(rig.source.state.wait { $0.acknowledged == [1] })
+        #expect(rig.source.offerAndWait(1))
         rig.stop()
         #expect(rig.server.requests.now.count == 2)
         #expect(rig.status.failures == [.notSLS: 1])
@@ -59,8 +57,7 @@ import Testing
             return .answer(replies[number].0, code: replies[number].1)
         }
         let rig = try Rig(server)
-        rig.source.offer(1)
-        #expect(rig.source.state.wait { $0.acknowledged == [1] })
+        #expect(rig.source.offerAndWait(1))
         rig.stop()
         #expect(rig.status.failures == [.unauthorized: 1, .notFound: 1, .quota: 1])
     }
@@ -83,8 +80,7 @@ import Testing
     func hostileServer(index: Int) throws {
         let server = try ScriptedServer { _, number in number == 0 ? Self.hostile[index] : .stored }
         let rig = try Rig(server) { $0.transfer.transport.sendTimeout = .milliseconds(500) }
-        rig.source.offer(1)
-        #expect(rig.source.state.wait { $0.acknowledged == [1] })
+        #expect(rig.source.offerAndWait(1))
         rig.stop()
         #expect(Array(rig.status.failures.keys) == [.network])
     }
@@ -96,13 +92,11 @@ import Testing
         placeholder.stop()
         let source = try MemorySource()
         let recorder = JournalRecorder()
-        let forwarder = try Forwarder(
+        let forwarder = try Forwarder.started(
             [Samples.destination(port: port)],
             source: source,
-            credentials: { _ in Samples.credential },
             journal: recorder.journal
         )
-        try forwarder.start()
         source.offer(1)
         #expect(recorder.lines.wait { !$0.isEmpty })
         let failure = forwarder.status[0].lastFailure
@@ -120,8 +114,7 @@ import Testing
     func timeout() throws {
         let server = try ScriptedServer { _, number in number == 0 ? .silence : .stored }
         let rig = try Rig(server) { $0.transfer.transport.sendTimeout = .milliseconds(500) }
-        rig.source.offer(1)
-        #expect(rig.source.state.wait { $0.acknowledged == [1] })
+        #expect(rig.source.offerAndWait(1))
         rig.stop()
         #expect(Array(rig.status.failures.keys) == [.network])
         #expect(rig.status.lastFailure?.code == "CURLE_28")
@@ -134,8 +127,7 @@ import Testing
             $0.transfer.transport.sendTimeout = .seconds(300)
             $0.transfer.transport.stallTimeout = .seconds(1)
         }
-        rig.source.offer(1)
-        #expect(rig.source.state.wait { $0.acknowledged == [1] })
+        #expect(rig.source.offerAndWait(1))
         rig.stop()
         #expect(rig.status.lastFailure?.code == "CURLE_28")
     }

@@ -61,15 +61,13 @@ import Testing
     ) throws -> Forwarder {
         var settings = try Samples.destination(port: Int(sandbox.address.port))
         try adjusting(&settings)
-        let forwarder = try Forwarder(
+        return try Forwarder.started(
             [settings],
             source: source,
             credentials: { _ in credentials() },
             journal: journal,
             now: { Self.time }
         )
-        try forwarder.start()
-        return forwarder
     }
 
     @Test("The sandbox takes packets, however they are signed and packed", arguments: cases)

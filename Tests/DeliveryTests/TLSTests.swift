@@ -18,14 +18,7 @@ import Testing
         var settings = try Samples.destination(port: port)
         settings.endpoints = [try Endpoint(parsing: "https://localhost:\(port)")]
         settings.transfer.transport.certificateAuthorities = file
-        let forwarder = try Forwarder(
-            [settings],
-            source: source,
-            credentials: { _ in Samples.credential },
-            journal: .silent
-        )
-        try forwarder.start()
-        return forwarder
+        return try Forwarder.started([settings], source: source)
     }
 
     @Test("A certificate of an authority that was named is accepted")
@@ -85,14 +78,7 @@ import Testing
         let files = TestCertificates.shared
         settings.http.certificateFile = name.map(files.certificate)
         settings.http.keyFile = name.map(files.key)
-        let forwarder = try Forwarder(
-            [settings],
-            source: source,
-            credentials: { _ in nil },
-            journal: .silent
-        )
-        try forwarder.start()
-        return forwarder
+        return try Forwarder.started([settings], source: source, credentials: { _ in nil })
     }
 
     @Test("A server that demands a certificate of its authority gets the configured one")

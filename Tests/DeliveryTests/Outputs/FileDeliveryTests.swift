@@ -23,14 +23,12 @@ import Testing
         _ source: MemorySource,
         _ settings: [Destination]
     ) throws -> Forwarder {
-        let forwarder = try Forwarder(
+        try Forwarder.started(
             settings,
             source: source,
             credentials: { _ in nil },
             journal: recorder.journal
         )
-        try forwarder.start()
-        return forwarder
     }
 
     private func lines(_ path: String) -> [String] {
@@ -94,8 +92,7 @@ import Testing
     func reconfigured() throws {
         let source = try MemorySource()
         let forwarder = try forwarder(source, [settings(path)])
-        source.offer(1)
-        #expect(source.state.wait { $0.acknowledged == [1] })
+        #expect(source.offerAndWait(1))
         try forwarder.use([settings(path + ".new")])
         source.offer(2)
         #expect(source.state.wait { $0.acknowledged == [1, 2] })

@@ -73,6 +73,12 @@ final class MemorySource: PacketSource {
         )
     }
 
+    /// Puts a packet in the queue; true when it is stored, as the only one so far.
+    func offerAndWait(_ number: Int64) -> Bool {
+        offer(number)
+        return state.wait { $0.acknowledged == [number] }
+    }
+
     /// Puts a packet in the queue that has just these logs.
     func offer(
         _ number: Int64,

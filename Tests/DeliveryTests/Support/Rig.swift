@@ -25,7 +25,7 @@ struct Rig {
         adjusting(&settings)
         let holder = Locked(credential)
         recorder = JournalRecorder()
-        forwarder = try Forwarder(
+        forwarder = try Forwarder.started(
             [settings],
             source: source,
             credentials: { _ in holder.withLock { $0 } },
@@ -35,7 +35,6 @@ struct Rig {
         self.source = source
         self.server = server
         self.credential = holder
-        try forwarder.start()
     }
 
     /// With a queue of its own.
@@ -64,17 +63,17 @@ struct Rig {
 }
 
 extension Forwarder {
-    /// For credentials that need no reports of what SLS says of them.
-    convenience init(
+    /// A forwarder that runs, for credentials that need no reports of what SLS says of them.
+    static func started(
         _ destinations: [Destination],
         source: any PacketSource,
-        credentials: @escaping @Sendable (String) -> Credential?,
-        journal: Journal,
+        credentials: @escaping @Sendable (String) -> Credential? = { _ in Samples.credential },
+        journal: Journal = .silent,
         memoryMax: Int = LimitSettings().deliveryBytes,
         userAgent: String = "sluice",
         now: @escaping @Sendable () -> WallTime = { .now }
-    ) throws {
-        try self.init(
+    ) throws -> Forwarder {
+        let forwarder = try Forwarder(
             destinations,
             source: source,
             credentials: CredentialDoor(credentials),
@@ -83,5 +82,14 @@ extension Forwarder {
             userAgent: userAgent,
             now: now
         )
+        try forwarder.start()
+        return forwarder
+    }
+}
+
+extension DestinationStatus {
+    var isPaused: Bool { if case .paused = state { true } else { false } }
+    var isWaitingForCredential: Bool {
+        if case .waitingForCredential = state { true } else { false }
     }
 }

@@ -45,15 +45,12 @@ final class StoredBench {
     ) throws -> Forwarder {
         var settings = try Samples.destination(port: sandbox.port)
         adjusting(&settings)
-        let forwarder = try Forwarder(
+        return try Forwarder.started(
             [settings],
             source: store,
             credentials: { _ in TestSandbox.key },
-            journal: .silent,
             now: { TestSandbox.time }
         )
-        try forwarder.start()
-        return forwarder
     }
 
     /// Puts the samples of so many seeds in the queue, each as a batch of its own, and waits for

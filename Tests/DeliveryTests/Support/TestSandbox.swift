@@ -81,15 +81,13 @@ struct TestSandbox {
         var settings = try Samples.destination(port: sandboxes[0].port)
         settings.endpoints = try sandboxes.map { sandbox in try sandbox.endpoint() }
         adjusting(&settings)
-        let forwarder = try Forwarder(
+        return try Forwarder.started(
             [settings],
             source: source,
             credentials: { _ in key },
             journal: journal,
             now: { time }
         )
-        try forwarder.start()
-        return forwarder
     }
 }
 
