@@ -54,7 +54,9 @@ struct DescribedDestination {
                     }
                 }
             }
-            found.append(DescribedDestination(name, place, section, queue, guarded))
+            found.append(
+                DescribedDestination(name, at: place, section, queue: queue, guarded: guarded)
+            )
         }
         group.refuseOthers()
         refuseTwins(found, report)
@@ -63,10 +65,10 @@ struct DescribedDestination {
 
     private init(
         _ name: String,
-        _ place: ConfigurationProblem.Place,
+        at place: ConfigurationProblem.Place,
         _ section: consuming Section,
-        _ queue: QueueSettings,
-        _ guarded: GuardedFiles
+        queue: QueueSettings,
+        guarded: GuardedFiles
     ) {
         self.name = name
         self.place = place

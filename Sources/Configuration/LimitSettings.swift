@@ -121,7 +121,7 @@ package struct LimitSettings: SettingGroup, Sendable, Equatable {
     func check(_ section: borrowing Section) {
         /// Reports it for the first key if the file has it, else for the second, whose default is
         /// too small.
-        func report(_ first: String, _ second: String, _ isWrong: Bool, _ text: String) {
+        func report(_ first: String, or second: String, if isWrong: Bool, _ text: String) {
             // In place of one that is wrong its default would be compared.
             let areRead = [first, second].allSatisfy {
                 !section.report.hasProblem(with: section.keyPath($0))
@@ -130,15 +130,15 @@ package struct LimitSettings: SettingGroup, Sendable, Equatable {
         }
         report(
             "bodies_in_flight",
-            "body",
-            http.inFlightBodyBytes < bodyBytes,
+            or: "body",
+            if: http.inFlightBodyBytes < bodyBytes,
             "bodies_in_flight (\(sizeText(http.inFlightBodyBytes))) has no room for one body "
                 + "(\(sizeText(bodyBytes))); raise it or lower body"
         )
         report(
             "answers_in_flight",
-            "answer",
-            http.unsentAnswerBytes < http.largestAnswerBytes,
+            or: "answer",
+            if: http.unsentAnswerBytes < http.largestAnswerBytes,
             "answers_in_flight (\(sizeText(http.unsentAnswerBytes))) has no room for one answer "
                 + "(\(sizeText(http.answerBytes))) and its head "
                 + "(\(sizeText(HTTPServer.Limits.answerHeadBytes))); raise it or lower answer"
@@ -146,15 +146,15 @@ package struct LimitSettings: SettingGroup, Sendable, Equatable {
         // A block of memory for a head may be twice as large as the head.
         report(
             "heads_in_flight",
-            "head",
-            http.heldHeadBytes < 4 * http.headBytes,
+            or: "head",
+            if: http.heldHeadBytes < 4 * http.headBytes,
             "heads_in_flight (\(sizeText(http.heldHeadBytes))) has no room for four heads "
                 + "(\(sizeText(http.headBytes))); raise it or lower head"
         )
         report(
             "head",
-            "request_line",
-            http.headBytes < http.requestLineBytes,
+            or: "request_line",
+            if: http.headBytes < http.requestLineBytes,
             "head (\(sizeText(http.headBytes))) includes the request line "
                 + "(\(sizeText(http.requestLineBytes))); raise it or lower request_line"
         )

@@ -35,7 +35,7 @@ package struct SettingsReference {
             .init("filters/steps", ["filters[].steps[]"], StepEntry.descriptions),
             .init("filters/when", ["filters[].steps[].when"], ConditionEntry.descriptions),
             .init("routes", ["routes[]"], Route.descriptions),
-            .init("limits", ["limits"], LimitSettings.descriptions, "Answer beyond it"),
+            .init("limits", ["limits"], LimitSettings.descriptions, meaning: "Answer beyond it"),
             .init("names", ["names"], NameSettings.descriptions),
             .init("resolvers", ["resolvers[]"], ResolverEntry.descriptions),
             .init("webhook", ["webhook"], WebhookSettings.descriptions),
@@ -74,7 +74,7 @@ package struct SettingsReference {
         _ name: String,
         _ groups: [String],
         _ settings: [SettingDescription],
-        _ meaning: String = "Meaning"
+        meaning: String = "Meaning"
     ) {
         self.name = name
         self.groups = groups

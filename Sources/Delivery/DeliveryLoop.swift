@@ -40,8 +40,8 @@ final class DeliveryLoop {
     init(
         _ loop: TransferLoop,
         _ mailbox: Mailbox<Message>,
-        _ roster: DestinationRoster,
-        _ dependencies: DestinationSender.Dependencies,
+        for roster: DestinationRoster,
+        with dependencies: DestinationSender.Dependencies,
         memoryMax: Int
     ) {
         self.loop = loop
@@ -160,7 +160,7 @@ final class DeliveryLoop {
     }
 
     private func add(_ entry: DestinationRoster.Entry) -> DestinationSender {
-        let new = DestinationSender(entry.output, shared, entry.status, dependencies)
+        let new = DestinationSender(entry.output, shared, status: entry.status, dependencies)
         new.hold(held.contains(entry.name))
         byName[entry.name] = new
         byNumber[new.agendaEntry.number] = new

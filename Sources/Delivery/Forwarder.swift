@@ -58,7 +58,7 @@ package final class Forwarder: Sendable {
         dependencies.names?.listen { _ in mailbox.post(.addressesChanged) }
         connect()
         let worker = try Worker("delivery") {
-            DeliveryLoop(loop, mailbox, roster, dependencies, memoryMax: memoryMax).run()
+            DeliveryLoop(loop, mailbox, for: roster, with: dependencies, memoryMax: memoryMax).run()
         }
         self.worker.withLock { $0 = worker }
     }

@@ -5,13 +5,14 @@ import Testing
 
 /// What a command finds out about the listener that it is to talk to.
 @Suite struct AdminReachTests {
+    private let directory = TemporaryDirectory()
+
     private func access(
         _ text: String = "",
         _ options: [String: String] = [:],
         _ environment: [String: String] = [:]
     ) throws -> AdminAccess {
-        let directory = TemporaryDirectory()
-        return try .find(
+        try .find(
             .init(
                 file: directory.file("sluice.yaml", text),
                 options: options,
@@ -37,7 +38,6 @@ import Testing
 
     @Test("What a gateway made for itself is shown to nobody elsewhere, and no token in the open")
     func strangers() throws {
-        let directory = TemporaryDirectory()
         _ = directory.file("admin-token", String(repeating: "a", count: 64))
         let data = "data_dir: \(directory.path)\n"
         #expect(try access(data).token != nil)

@@ -13,6 +13,8 @@ import Testing
 @testable import Configuration
 
 @Suite struct ConfigurationTests {
+    private let directory = TemporaryDirectory()
+
     @Test("A gateway to try out listens on this machine only, unless told otherwise")
     func sandboxedListener() throws {
         var inputs = ConfigurationInputs(isSandboxed: true)
@@ -108,7 +110,6 @@ import Testing
 
     @Test("Flag beats environment beats file")
     func precedence() throws {
-        let directory = TemporaryDirectory()
         let file = directory.file("s.yaml", minimal + "listen: 127.0.0.1:1\nlog: {level: error}\n")
         func listen(_ options: [String: String], _ environment: [String: String]) throws -> String {
             try GatewayConfiguration.read(
@@ -130,7 +131,6 @@ import Testing
 
     @Test("A file's data directory that the environment overrules is worth a warning")
     func overruledDirectory() throws {
-        let directory = TemporaryDirectory()
         let listen = "listen: 127.0.0.1:0\n"
         let file = directory.file("s.yaml", minimal + listen + "data_dir: ${DIRECTORY:-/data}\n")
         let silent = directory.file("t.yaml", minimal + listen)
@@ -176,7 +176,6 @@ import Testing
 
     @Test("Static credentials come from the file")
     func staticCredential() throws {
-        let directory = TemporaryDirectory()
         let secret = directory.file("secret", "hush\n")
         let configuration = try read(
             minimal
@@ -195,9 +194,10 @@ import Testing
 }
 
 @Suite struct ConfigurationReaderTests {
+    private let directory = TemporaryDirectory()
+
     @Test("A file that is being edited concerns nobody before it is asked for anew")
     func edited() throws {
-        let directory = TemporaryDirectory()
         let file = directory.file("sluice.yaml", minimal)
         let reader = ConfigurationReader(.init(file: file, environment: testKeys))
         let first = try reader.read([:], rereadsFile: true)
@@ -215,7 +215,6 @@ import Testing
         .timeLimit(.minutes(1))
     )
     func pipe() throws {
-        let directory = TemporaryDirectory()
         let path = directory.file("sluice.yaml", "destinations: { a: { kind: stdout } }\n")
         let reader = ConfigurationReader(ConfigurationInputs(file: path))
         _ = try reader.read([:], rereadsFile: true)

@@ -12,6 +12,7 @@ import Testing
 
 /// `queue.engine`, and the brokers of one of them.
 @Suite struct JetStreamSettingsTests {
+    private let directory = TemporaryDirectory()
     private static let made = TestCertificates.shared
     private static let output = "listen: 127.0.0.1:8080\ndestinations: {out: {kind: stdout}}\n"
     private static let server = "servers: \"nats://n1\""
@@ -74,7 +75,6 @@ import Testing
 
     @Test("Every setting is understood")
     func whole() throws {
-        let directory = TemporaryDirectory()
         let credentials = directory.file("nats.creds", "secret")
         let text = """
             engine: jetstream, commit_wait: 1m, jetstream: {
@@ -107,7 +107,6 @@ import Testing
 
     @Test("Each way to authenticate")
     func authentication() throws {
-        let directory = TemporaryDirectory()
         let seed = directory.file("user.nk", "secret")
         func way(_ text: String) throws -> NATSSettings.Authentication {
             try brokers("\(Self.server), \(text)", ["WORD": "pass wörd"]).authentication
@@ -241,7 +240,6 @@ import Testing
 
     @Test("Files that are replaced hinder no other change")
     func elsewhere() throws {
-        let directory = TemporaryDirectory()
         let text =
             "\(Self.output)queue: {engine: jetstream, jetstream: {\(Self.server), nkey: /none, tls: {ca_file: /none}}}"
         var inputs = ConfigurationInputs(file: directory.file("sluice.yaml", text))

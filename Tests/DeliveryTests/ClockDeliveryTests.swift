@@ -11,13 +11,8 @@ import Testing
 /// Against sandboxes whose clock is not the host's. Signatures that are more than 15 minutes off
 /// are refused there, as at SLS.
 @Suite(.timeLimit(.minutes(1))) struct ClockDeliveryTests {
-    let recorder: JournalRecorder
-    let source: MemorySource
-
-    init() throws {
-        recorder = JournalRecorder()
-        source = try MemorySource()
-    }
+    let recorder = JournalRecorder()
+    let source = MemorySource()
 
     func sandbox() throws -> TestSandbox {
         // Logs of any time, so that only signatures depend on the clock.
@@ -45,8 +40,7 @@ import Testing
         for number in 21...40 as ClosedRange<Int64> { source.offer(number) }
         #expect(source.state.wait { $0.acknowledged.count == 40 })
         #expect(forwarder.status[0].clockOffset == .zero)
-        forwarder.stop(within: .seconds(5))
-        sandbox.stop()
+        forwarder.stop(sandbox)
         #expect(recorder.count(of: "the clock of this host is off") == 1)
         #expect(recorder.count(of: "the clock of this host is right again") == 1)
     }
@@ -81,8 +75,7 @@ import Testing
         #expect(eventually { forwarder.status[0].inFlight == 1 })
         mayAnswer.change { $0 = true }
         #expect(source.state.wait { $0.acknowledged == [1] })
-        forwarder.stop(within: .seconds(5))
-        server.stop()
+        forwarder.stop(server)
         #expect(forwarder.status[0].failures[.clock] == 1)
         #expect(forwarder.status[0].resigned == 0)
     }
@@ -97,8 +90,7 @@ import Testing
         #expect(forwarder.status[0].clockOffset == .seconds(3600))
         #expect(source.offerAndWait(1))
         #expect(forwarder.status[0].failures.isEmpty)
-        forwarder.stop(within: .seconds(5))
-        sandbox.stop()
+        forwarder.stop(sandbox)
     }
 
     @Test(
@@ -115,8 +107,7 @@ import Testing
         #expect(status.clockOffset > .seconds(297) && status.clockOffset < .seconds(303))
         #expect(status.failures.isEmpty)
         #expect(try sandbox.times() == ["\(TestSandbox.time.seconds)"])
-        forwarder.stop(within: .seconds(5))
-        sandbox.stop()
+        forwarder.stop(sandbox)
     }
 }
 
@@ -127,7 +118,7 @@ import Testing
     let sandbox: TestSandbox
 
     init() throws {
-        source = try MemorySource()
+        source = MemorySource()
         recorder = JournalRecorder()
         sandbox = try TestSandbox()
     }

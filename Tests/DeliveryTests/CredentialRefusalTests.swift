@@ -24,7 +24,7 @@ import Testing
             _ answer: @escaping @Sendable (ScriptedServer.Request) -> ScriptedServer.Reply,
             _ waits: Backoff
         ) throws {
-            source = try MemorySource()
+            source = MemorySource()
             server = try ScriptedServer { request, _ in answer(request) }
             let (credential, refused, accepted) = (credential, refused, accepted)
             var door = CredentialDoor { _ in credential.withLock { $0 } }
@@ -46,8 +46,7 @@ import Testing
         }
 
         func stop() {
-            forwarder.stop(within: .seconds(5))
-            server.stop()
+            forwarder.stop(server)
         }
     }
 

@@ -13,11 +13,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct DeliveryAgendaTests {
     let now = Moment.now
     let shared = DeliveryThreadState(memoryMax: 64 << 20)
-    let source: MemorySource
-
-    init() throws {
-        source = try MemorySource()
-    }
+    let source = MemorySource()
 
     private func destinations(_ count: Int) throws -> [DestinationSender] {
         try (0..<count).map { number in

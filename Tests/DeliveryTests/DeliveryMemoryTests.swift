@@ -130,7 +130,7 @@ import Testing
 
     @Test("They hold no more in memory than the bound, and the healthy one delivers meanwhile")
     func bound() throws {
-        let source = try MemorySource()
+        let source = MemorySource()
         let turnstile = Turnstile(behind: .max)
         // Endpoints of their own: one that destinations share bounds their requests before the
         // memory does.

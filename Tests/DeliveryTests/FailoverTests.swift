@@ -18,7 +18,7 @@ import Testing
     init() throws {
         first = try TestSandbox()
         second = try TestSandbox()
-        source = try MemorySource()
+        source = MemorySource()
         recorder = JournalRecorder()
     }
 
@@ -29,9 +29,7 @@ import Testing
     }
 
     func stop(_ forwarder: Forwarder) {
-        forwarder.stop(within: .seconds(5))
-        first.stop()
-        second.stop()
+        forwarder.stop(first, second)
     }
 
     /// Offers packets one after another until one is stored where it should be, and gives its

@@ -9,6 +9,7 @@ import Testing
 
 /// One that takes nothing, or much, must not delay another.
 @Suite(.timeLimit(.minutes(3))) struct FairnessTests {
+    private let source = MemorySource()
     static let quick = Backoff(first: .milliseconds(1), longest: .milliseconds(10))
 
     static func reply(_ logstore: String) -> ScriptedServer.Reply {
@@ -91,7 +92,6 @@ import Testing
 
     @Test("Outlets take turns: one packet does not wait behind a thousand")
     func turns() throws {
-        let source = try MemorySource()
         let order = Locked<[String]>([])
         let server = try ScriptedServer { request, _ in
             let count = order.withLock { order in
@@ -136,7 +136,6 @@ import Testing
 
     @Test("Destinations of one endpoint share its gate fairly")
     func destinations() throws {
-        let source = try MemorySource()
         let server = try ScriptedServer()
         let forwarder = try Forwarder.started(
             ["a", "b", "c"].map { try Samples.destination(port: server.port, name: $0) },
@@ -147,8 +146,7 @@ import Testing
             source.offer(number, to: name, logstore: name + "-log")
         }
         #expect(source.state.wait { $0.acknowledged.count == 300 })
-        forwarder.stop(within: .seconds(5))
-        server.stop()
+        forwarder.stop(server)
         let first = server.requests.now.prefix(150)
         for name in ["a-log", "b-log", "c-log"] {
             let count = first.count { $0.logstore == name }

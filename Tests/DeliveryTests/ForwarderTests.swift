@@ -11,9 +11,11 @@ import Testing
 @testable import Delivery
 
 @Suite(.timeLimit(.minutes(1))) struct ForwarderTests {
+    private let source = MemorySource()
+
     @Test("Each packet is sent once and acknowledged", arguments: [true, false])
     func delivers(isRecent: Bool) throws {
-        let source = try MemorySource(isRecent: isRecent)
+        let source = MemorySource(isRecent: isRecent)
         let rig = try Rig(source, ScriptedServer())
         for number in 1...40 as ClosedRange<Int64> { source.offer(number) }
         #expect(source.state.wait { $0.acknowledged.count == 40 })
@@ -42,7 +44,6 @@ import Testing
         arguments: Compression.allCases
     )
     func body(compression: Compression) throws {
-        let source = try MemorySource()
         let trailer = GroupTrailer(topic: "t", source: "s", tags: [("env", "device")])
         let rig = try Rig(source, ScriptedServer(), compression: .init(compression))
         source.offer(7, trailer: trailer)
@@ -98,7 +99,6 @@ import Testing
 
     @Test("No more requests are in flight than the destination's concurrency")
     func concurrency() throws {
-        let source = try MemorySource()
         let arrived = SharedValue(0)
         let gate = SharedValue(false)
         // It begins with fewer, so some are stored first.
@@ -122,7 +122,6 @@ import Testing
 
     @Test("A destination that is slow does not delay another")
     func independence() throws {
-        let source = try MemorySource()
         let slow = try ScriptedServer { _, _ in .silence }
         let quick = try ScriptedServer()
         let forwarder = try Forwarder.started(
@@ -142,6 +141,8 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(1))) struct StoppingTests {
+    private let source = MemorySource()
+
     @Test("Stopping waits for requests in flight, and sends nothing more")
     func drains() throws {
         let gate = SharedValue(false)
@@ -178,7 +179,6 @@ import Testing
 
     @Test("A forwarder that never started, or is stopped twice, just stops")
     func twice() throws {
-        let source = try MemorySource()
         let settings = try Samples.destination(port: 9)
         let forwarder = try Forwarder(
             [settings],
@@ -198,7 +198,7 @@ import Testing
     @Test("No delivery thread stays behind")
     func threads() async throws {
         await #expect(processExitsWith: .success) {
-            let source = try MemorySource()
+            let source = MemorySource()
             let server = try ScriptedServer()
             let rig = try Rig(source, server)
             source.offer(1)

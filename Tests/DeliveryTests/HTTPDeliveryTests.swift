@@ -16,11 +16,7 @@ import Testing
     private static let secret = "canary-of-a-header"
     private static let query = "canary-of-a-query"
 
-    private let source: MemorySource
-
-    init() throws {
-        source = try MemorySource()
-    }
+    private let source = MemorySource()
 
     private func rig(
         _ server: ScriptedServer,

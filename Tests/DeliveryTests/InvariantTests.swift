@@ -30,7 +30,7 @@ import Testing
     static func leases() throws -> LeaseKeeper {
         let settings = try Samples.destination(port: 1)
         return LeaseKeeper(
-            try MemorySource(),
+            MemorySource(),
             StatusPublisher(Locked(DestinationStatus(settings)))
         )
     }

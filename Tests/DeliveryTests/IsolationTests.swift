@@ -9,6 +9,8 @@ import Testing
 
 /// What SLS refuses for what is in it, or may be.
 @Suite(.timeLimit(.minutes(1))) struct IsolationTests {
+    private let source = MemorySource()
+
     /// Stores what is not poisoned, and remembers it.
     final class Judge: Sendable {
         let stored = Locked<[String]>([])
@@ -44,7 +46,6 @@ import Testing
 
     @Test("The log at fault is found, and all others are stored, each once")
     func content() throws {
-        let source = try MemorySource()
         let judge = Self.poisoned("PostBodyInvalid")
         let rig = try rig(source, judge)
         source.offer(1, logs: Self.logs(1, poison: [37]))
@@ -69,7 +70,6 @@ import Testing
 
     @Test("A suspect is taken apart when its logstore stores other packets")
     func evidence() throws {
-        let source = try MemorySource()
         let judge = Self.poisoned("ParameterInvalid")
         let rig = try rig(source, judge)
         source.offer(1, logs: Self.logs(1))
@@ -87,7 +87,6 @@ import Testing
 
     @Test("A suspect that comes first is taken apart once a part of it was stored")
     func evidenceFromItself() throws {
-        let source = try MemorySource()
         let judge = Self.poisoned("ParameterInvalid")
         let rig = try rig(source, judge)
         source.offer(1, logs: Self.logs(1, poison: [5]))
@@ -99,7 +98,6 @@ import Testing
 
     @Test("A wrong setting does not turn the queue into dead letters")
     func wrongSetting() throws {
-        let source = try MemorySource()
         let isRight = Locked(false)
         let judge = Judge { _ in
             isRight.withLock { $0 } ? nil : .answer(400, code: "InvalidCompressType")
@@ -127,7 +125,6 @@ import Testing
 
     @Test("A proxy that alters every body does not turn the backlog into dead letters")
     func everythingRefused() throws {
-        let source = try MemorySource()
         let isBroken = Locked(true)
         let judge = Judge { _ in
             isBroken.withLock { $0 } ? .answer(400, code: "PostBodyInvalid") : nil
@@ -174,7 +171,6 @@ import Testing
 
     @Test("Bad logs that are many are found among good ones, and no pause keeps them")
     func dense() throws {
-        let source = try MemorySource()
         let judge = Self.poisoned("InvalidEncoding")
         let rig = try rig(source, judge)
         let poison = Set((0..<64).filter { $0 % 3 != 1 })
@@ -208,7 +204,6 @@ import Testing
 
     @Test("A lone suspect waits for evidence, and dies when another packet was stored")
     func lone() throws {
-        let source = try MemorySource()
         let judge = Self.poisoned("MissingParameter")
         let rig = try rig(source, judge)
         source.offer(1, logs: [Samples.log("poison 1")])
@@ -222,7 +217,6 @@ import Testing
 
     @Test("However many lone suspects come first, the packets behind them are found")
     func manyLone() throws {
-        let source = try MemorySource()
         let judge = Self.poisoned("MissingParameter")
         let rig = try rig(source, judge)
         let count = Int64(3 * PacketLine.asideMax)

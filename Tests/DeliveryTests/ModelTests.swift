@@ -102,7 +102,7 @@ import Testing
         private(set) var history: [String] = []
 
         init(seed: Int) throws {
-            let source = try MemorySource()
+            let source = MemorySource()
             let mood = Locked(ScriptedServer.Reply.stored)
             let server = try ScriptedServer { _, _ in mood.withLock { $0 } }
             self.source = source

@@ -229,7 +229,7 @@ import Testing
 
     @Test("A packet that cannot be sent as it is goes back to be taken apart, and the others go on")
     func unsendable() throws {
-        let source = try MemorySource()
+        let source = MemorySource()
         let rig = try Rig(source, ScriptedServer())
         source.offer(1, logstore: "not/a/name", rows: 1)
         source.offer(2)
@@ -259,7 +259,7 @@ import Testing
 
     @Test("A disk that does not answer is asked again later, and only about its packets")
     func unreadable() throws {
-        let source = try MemorySource(isRecent: false)
+        let source = MemorySource(isRecent: false)
         source.state.change { $0.failingReads = 3 }
         let rig = try Rig(source, ScriptedServer())
         #expect(source.offerAndWait(1))

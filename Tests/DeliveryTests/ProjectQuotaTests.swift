@@ -10,11 +10,7 @@ import Testing
 
 /// Two destinations of one project: its quota is theirs together, and nothing else.
 @Suite(.timeLimit(.minutes(1))) struct ProjectQuotaTests {
-    let source: MemorySource
-
-    init() throws {
-        source = try MemorySource()
-    }
+    let source = MemorySource()
 
     func settings(
         _ name: String,
@@ -56,8 +52,7 @@ import Testing
         source.offer(2, to: "audit", logstore: "audit-log")
         #expect(eventually { forwarder.status[1].rate != nil }, "its status names the pace")
         #expect(source.state.wait { $0.acknowledged.count == 2 })
-        forwarder.stop(within: .seconds(5))
-        server.stop()
+        forwarder.stop(server)
         // Nothing is known but that it is too much now.
         let seen = times.withLock { $0 }
         #expect(seen[1] - seen[0] > .milliseconds(370))
@@ -83,8 +78,7 @@ import Testing
         #expect(source.state.wait { $0.acknowledged.first == 3 })
         #expect(forwarder.status[2].state == .running)
         #expect(source.state.wait { $0.acknowledged.count == 3 })
-        forwarder.stop(within: .seconds(5))
-        server.stop()
+        forwarder.stop(server)
         let seen = times.withLock { $0 }
         #expect(seen.count == 4)
         #expect(seen[2] - seen[0] >= .milliseconds(1990))
@@ -120,8 +114,7 @@ import Testing
         #expect((30...50).contains(half.count { $0 <= 100 }), "they take turns")
         #expect(source.state.wait(.seconds(30)) { $0.acknowledged.count == 320 })
         let elapsed = (Moment.now - began) / .seconds(1)
-        forwarder.stop(within: .seconds(5))
-        sandbox.stop()
+        forwarder.stop(sandbox)
         let refused = forwarder.status.reduce(0) { $0 + $1.failures[.quota, default: 0] }
         // The bucket is full at first, with one second's worth.
         return QuotaUse(
@@ -149,8 +142,7 @@ import Testing
         }
         #expect(source.state.wait { $0.acknowledged.count == 8 })
         #expect(forwarder.status[1].state == .running)
-        forwarder.stop(within: .seconds(5))
-        server.stop()
+        forwarder.stop(server)
     }
 
     @Test("A quota is kept as long as a destination writes to the project of that region")

@@ -116,7 +116,7 @@ import Testing
         for isTrusted in [true, false] {
             let tls = try TLSServer(named: "localhost")
             defer { tls.stop() }
-            let source = try MemorySource()
+            let source = MemorySource()
             let proxy = try Proxy(parsing: "https://alice:hunter2@localhost:\(tls.port)")
             let endpoint = try Endpoint(parsing: "https://nowhere.invalid")
             let rig = try Rig(source, ScriptedServer()) {
@@ -141,7 +141,7 @@ import Testing
     func environment() async {
         await #expect(processExitsWith: .success) {
             for name in ["no_proxy", "NO_PROXY"] { setenv(name, "*", 1) }
-            let source = try MemorySource()
+            let source = MemorySource()
             let server = try ScriptedServer()
             let proxy = try Proxy(parsing: "http://127.0.0.1:\(server.port)")
             let endpoint = try Endpoint(parsing: "http://nowhere.invalid")
@@ -240,7 +240,7 @@ import Testing
             for name in ["http_proxy", "HTTPS_PROXY", "ALL_PROXY"] {
                 setenv(name, "http://127.0.0.1:1", 1)
             }
-            let source = try MemorySource()
+            let source = MemorySource()
             let rig = try Rig(source, ScriptedServer())
             source.offer(1)
             let isDelivered = source.state.wait { $0.acknowledged == [1] }

@@ -41,7 +41,7 @@ import Testing
 
     @Test("While nothing may be sent, recalled packets are given back without an attempt")
     func idle() throws {
-        let source = try MemorySource()
+        let source = MemorySource()
         let server = try ScriptedServer { _, _ in .answer(401, code: "Unauthorized") }
         let rig = try waiting(source, server)
         #expect(eventually { rig.status.inFlight == 0 })
@@ -85,13 +85,8 @@ import Testing
 
 /// What is said about old settings says nothing about the new ones.
 @Suite(.timeLimit(.minutes(1))) struct LateResultsTests {
-    let source: MemorySource
-    let gate: SharedValue<Bool>
-
-    init() throws {
-        source = try MemorySource()
-        gate = SharedValue(false)
-    }
+    let source = MemorySource()
+    let gate = SharedValue(false)
 
     /// Answers requests for that only when the gate is open; all others at once.
     func server(
@@ -183,7 +178,13 @@ import Testing
         destination.announced(outlet)
         let now = Moment.now
         let silence = Judge.judge(TransportProblem(.gotNothing, detail: ""))
-        _ = endpoint.leave(endpoint.gate.enter(now, bytes: 1), silence, .failed, of: outlet, now)
+        _ = endpoint.leave(
+            endpoint.gate.enter(now, bytes: 1),
+            silence,
+            as: .failed,
+            of: outlet,
+            now
+        )
         #expect(endpoint.hearsWitnesses)
         destination.reconfigure(try SLSOutput(new, userAgent: "t"), now)
         #expect(!endpoint.hearsWitnesses)

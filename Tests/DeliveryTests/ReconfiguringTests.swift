@@ -10,11 +10,7 @@ import Testing
 @testable import Delivery
 
 @Suite(.timeLimit(.minutes(1))) struct ReconfiguringTests {
-    let source: MemorySource
-
-    init() throws {
-        source = try MemorySource()
-    }
+    let source = MemorySource()
 
     func stored(_ number: Int64) -> Bool {
         source.offer(number)
@@ -67,9 +63,7 @@ import Testing
         try old.wellAgain()
         #expect(source.state.wait { $0.acknowledged.contains(1) })
         #expect(try !new.has(packet: 1))
-        forwarder.stop(within: .seconds(5))
-        old.stop()
-        new.stop()
+        forwarder.stop(old, new)
     }
 
     @Test("A destination that waits because of its settings goes on with others at once")
@@ -163,8 +157,7 @@ import Testing
         settings.credential = "second"
         try forwarder.use([settings])
         #expect(stored(1))
-        forwarder.stop(within: .seconds(5))
-        server.stop()
+        forwarder.stop(server)
         #expect(asked.withLock { $0 }.contains("second"))
     }
 
@@ -241,9 +234,7 @@ import Testing
         #expect(stored(2))
         #expect(try second.has(packet: 2))
         #expect(forwarder.status[0].endpoint == "\(try second.endpoint())")
-        forwarder.stop(within: .seconds(5))
-        first.stop()
-        second.stop()
+        forwarder.stop(first, second)
         #expect(recorder.count(of: "destination uses another endpoint") == 1)
     }
 

@@ -90,7 +90,7 @@ import Testing
         let placeholder = try ScriptedServer()
         let port = placeholder.port
         placeholder.stop()
-        let source = try MemorySource()
+        let source = MemorySource()
         let recorder = JournalRecorder()
         let forwarder = try Forwarder.started(
             [Samples.destination(port: port)],
@@ -105,8 +105,7 @@ import Testing
         let server = try ScriptedServer(port: port)
         #expect(source.state.wait { $0.acknowledged == [1] })
         #expect(recorder.lines.wait { $0.last?.contains("delivers again") ?? false })
-        forwarder.stop(within: .seconds(5))
-        server.stop()
+        forwarder.stop(server)
         #expect(recorder.count(of: "delivery failed and is tried again") == 1)
     }
 
@@ -181,6 +180,7 @@ import Testing
 
 /// SLS asks to be left alone for a while, and is.
 @Suite(.timeLimit(.minutes(1))) struct RetryAfterTests {
+    private let source = MemorySource()
     let tests = SandboxDeliveryTests()
 
     func fault(_ sandbox: SandboxServer, _ json: String) throws {
@@ -203,7 +203,6 @@ import Testing
     func honoured(json: String, kind: DeliveryFailure.Kind) throws {
         let sandbox = try tests.sandbox()
         try fault(sandbox, json)
-        let source = try MemorySource()
         source.offer(1)
         let started = Moment.now
         let forwarder = try tests.forwarder(source, sandbox)
@@ -222,7 +221,6 @@ import Testing
         let json =
             #"{"code":"ShardWriteQuotaExceed","retry_after_s":2,"logstore":"busy","count":1}"#
         try fault(sandbox, json)
-        let source = try MemorySource()
         source.offer(1, logstore: "busy")
         let forwarder = try tests.forwarder(source, sandbox)
         let started = Moment.now
@@ -231,7 +229,6 @@ import Testing
         #expect(Moment.now - started < .seconds(2).calibrated())
         #expect(!source.state.now.acknowledged.contains(1))
         #expect(source.state.wait { $0.acknowledged.contains(1) })
-        forwarder.stop(within: .seconds(5))
-        sandbox.stop()
+        forwarder.stop(sandbox)
     }
 }

@@ -12,6 +12,9 @@ import Testing
 
 /// Against the sandbox, which reads signature, digests, sizes and protobuf in its own way.
 @Suite(.timeLimit(.minutes(1))) struct SandboxDeliveryTests {
+    private let recorder = JournalRecorder()
+    private let source = MemorySource()
+
     /// When the samples' logs were written.
     static let time = WallTime(seconds: 1_736_843_400)
     static let plain = Credential(accessKeyID: "plainkeyid", secret: Secret("plainkeysecret"))
@@ -73,8 +76,6 @@ import Testing
     @Test("The sandbox takes packets, however they are signed and packed", arguments: cases)
     func accepted(example: Case) throws {
         let sandbox = try sandbox()
-        let source = try MemorySource()
-        let recorder = JournalRecorder()
         let forwarder = try forwarder(source, sandbox, recorder.journal, { example.credential }) {
             $0.signature = example.signature
             $0.transfer.compression = .init(example.compression)
@@ -97,8 +98,6 @@ import Testing
     @Test("A wrong secret is told with SLS's own words, and a right one ends it")
     func wrongSecret() throws {
         let sandbox = try sandbox()
-        let source = try MemorySource()
-        let recorder = JournalRecorder()
         let wrong = Credential(accessKeyID: "plainkeyid", secret: Secret("not-the-secret"))
         let credential = Locked(wrong)
         let forwarder = try forwarder(
@@ -140,7 +139,6 @@ import Testing
         let client = ControlClient(port: Int(sandbox.address.port))
         let answer = try client.send("POST", "/faults", fault)
         #expect(answer.hasPrefix("HTTP/1.1 20"), "\(answer)")
-        let source = try MemorySource()
         let forwarder = try forwarder(
             source,
             sandbox,

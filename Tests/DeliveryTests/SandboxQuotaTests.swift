@@ -25,7 +25,7 @@ import Testing
         init(limit: String, perSecond: Double) throws {
             let tests = SandboxDeliveryTests()
             sandbox = try tests.sandbox()
-            source = try MemorySource()
+            source = MemorySource()
             self.perSecond = perSecond
             packets = Int(perSecond * Double(Self.seconds))
             let client = ControlClient(port: Int(sandbox.address.port))
@@ -61,7 +61,7 @@ import Testing
 
     /// What the sandbox counts of a packet of one row: its logs and the tags behind them.
     static func bytesPerPacket() throws -> Int {
-        let source = try MemorySource()
+        let source = MemorySource()
         source.offer(1, rows: 1)
         return source.state.now.offered[0].rawBytes + 50
     }

@@ -10,6 +10,8 @@ import Testing
 
 /// Against `openssl s_server` with a certificate that nobody knows.
 @Suite(.timeLimit(.minutes(1))) struct TLSTests {
+    private let source = MemorySource()
+
     func forwarder(
         _ source: MemorySource,
         port: Int,
@@ -26,7 +28,6 @@ import Testing
         let tls = try TLSServer(for: "localhost")
         defer { tls.stop() }
         let (said, told) = (tls.output, tls.input)
-        let source = try MemorySource()
         let forwarder = try forwarder(
             source,
             port: tls.port,
@@ -52,7 +53,6 @@ import Testing
     func refused(name: String, isTrusted: Bool?, code: String) throws {
         let tls = try TLSServer(for: name)
         defer { tls.stop() }
-        let source = try MemorySource()
         let file = isTrusted.map { $0 ? tls.certificate : nil } ?? "/nowhere"
         let forwarder = try forwarder(source, port: tls.port, trusting: file)
         source.offer(1)
@@ -85,7 +85,6 @@ import Testing
     func clientCertificate() throws {
         let tls = try TLSServer(demanding: "authority", of: .shared)
         defer { tls.stop() }
-        let source = try MemorySource()
         let forwarder = try sender(source, to: tls, showing: "client")
         source.offer(1)
         #expect(tls.output.read(until: "POST /in") != nil)
@@ -101,7 +100,6 @@ import Testing
     func refusedClient(name: String?) throws {
         let tls = try TLSServer(demanding: "authority", of: .shared)
         defer { tls.stop() }
-        let source = try MemorySource()
         let forwarder = try sender(source, to: tls, showing: name)
         source.offer(1)
         #expect(eventually { forwarder.status[0].lastFailure != nil })

@@ -192,7 +192,7 @@ extension Setting where Group: SettingGroup {
         var form = SettingDescription.shaped(kind.wants, kind.shape)
         form.default = kind.show(Group()[keyPath: path]).written.map { "`\($0)`" }
         form.isRequired = inSandbox != nil
-        self.init(key, path, form, help(), show: { kind.show($0[keyPath: path]) }) {
+        self.init(key, path, form, help: help(), show: { kind.show($0[keyPath: path]) }) {
             section,
             override in
             guard let inSandbox else { return section.value(key, kind, override) }
@@ -211,7 +211,7 @@ extension Setting where Group: SettingGroup {
         var form = SettingDescription.shaped(kind.wants, kind.shape)
         form.isNullable = shown == nil
         let show = shown ?? { $0[keyPath: path].map(kind.show) ?? .absent }
-        self.init(key, path, form, help(), show: show) {
+        self.init(key, path, form, help: help(), show: show) {
             $0.value(key, kind, $1).map(Optional.some)
         }
     }
@@ -234,7 +234,7 @@ extension Setting where Group: SettingGroup {
         let show = { (group: Group) in
             SettingValue.list(items(group[keyPath: path]).map(kind.show))
         }
-        self.init(key, path, form, help(), show: show) { section, override in
+        self.init(key, path, form, help: help(), show: show) { section, override in
             if mayBeEmpty, section.isEmptyList(key) {
                 section.know(key)
                 return nil
@@ -280,16 +280,16 @@ extension Setting where Group: SettingGroup {
         @TextParts help: () -> String,
         read: @escaping (inout Section) -> Value?
     ) {
-        self.init(key, path, form, help(), show: show) { section, _ in read(&section) }
+        self.init(key, path, form, help: help(), show: show) { section, _ in read(&section) }
     }
 
     private init<Value: Equatable>(
         _ key: String,
         _ path: WritableKeyPath<Group, Value>,
         _ form: SettingDescription,
-        _ help: String,
+        help: String,
         show: @escaping (Group) -> SettingValue,
-        _ read: @escaping (inout Section, Override) -> Value?
+        read: @escaping (inout Section, Override) -> Value?
     ) {
         self.init(
             description: form.named(key, help),

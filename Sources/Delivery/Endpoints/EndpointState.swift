@@ -75,7 +75,7 @@ final class EndpointState: SharedGate {
     func leave(
         _ pass: Gate.Pass,
         _ judgement: Judgement,
-        _ verdict: Gate.Verdict,
+        as verdict: Gate.Verdict,
         of outlet: Outlet,
         _ now: Moment
     ) -> Gate.Change? {

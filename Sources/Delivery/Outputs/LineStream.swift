@@ -96,15 +96,9 @@ final class LineStream: LineWriter {
     }
 
     private func write(_ text: [UInt8], _ range: Range<Int>) throws(SystemError) -> Outcome {
-        let result = text.withUnsafeBytes { bytes in
-            Result { () throws(SystemError) in
-                let piece = UnsafeRawBufferPointer(rebasing: bytes[range])
-                return try attempt("write") {
-                    Glibc.write(descriptor, piece.baseAddress, piece.count)
-                }
-            }
+        try text.span.extracting(range).bytes.withUnsafeBytes { piece throws(SystemError) in
+            try attempt("write") { Glibc.write(descriptor, piece.baseAddress, piece.count) }
         }
-        return try result.get()
     }
 
     private func isReady() throws(SystemError) -> Bool {

@@ -204,7 +204,8 @@ struct Pace {
         let taken = isEngaged ? tally : recent.tally(now)
         tally = TakenTally(began: now)
         guard taken.requests >= (isEngaged ? 1 : 4) else { return probeOn(now, random: random) }
-        ramp = nextRamp(taken, max((now - taken.began) / .seconds(1), 1e-3), ticket.rate, now)
+        let seconds = max((now - taken.began) / .seconds(1), 1e-3)
+        ramp = nextRamp(taken, within: seconds, at: ticket.rate, now)
         probe = nil
         // The bucket is empty: the next request waits until it has enough.
         let allowed = ramp?.allowed ?? usualUnits
@@ -223,8 +224,8 @@ struct Pace {
     /// rate was beyond what is allowed; after many, they themselves tell what that is.
     private mutating func nextRamp(
         _ taken: TakenTally,
-        _ seconds: Double,
-        _ rate: Double?,
+        within seconds: Double,
+        at rate: Double?,
         _ now: Moment
     ) -> RateRamp {
         let found = taken.units / seconds

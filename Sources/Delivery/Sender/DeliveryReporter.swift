@@ -83,7 +83,7 @@ final class DeliveryReporter {
     func endpointChanged(
         _ endpoint: EndpointState,
         _ change: Gate.Change?,
-        _ cause: Pause?,
+        for cause: Pause?,
         _ now: Moment
     ) {
         switch change {
@@ -102,7 +102,7 @@ final class DeliveryReporter {
     }
 
     /// SLS has asked to be left alone, or no longer does; the failure is told with the others.
-    func quotaChanged(_ quota: ProjectQuota, _ change: Gate.Change?, _ cause: Pause?) {
+    func quotaChanged(_ quota: ProjectQuota, _ change: Gate.Change?, for cause: Pause?) {
         guard let change else { return }
         quota.pause = change == .closed ? cause : nil
         if let pause = quota.pause { count(pause) }
@@ -112,7 +112,7 @@ final class DeliveryReporter {
     func destinationChanged(
         _ change: Gate.Change?,
         isProbing: Bool,
-        _ cause: Pause?,
+        for cause: Pause?,
         isWitness: Bool,
         at endpoint: EndpointState,
         _ now: Moment
@@ -147,7 +147,7 @@ final class DeliveryReporter {
     func outletChanged(
         _ outlet: DeliveryOutlet,
         _ change: Gate.Change?,
-        _ cause: Pause?,
+        for cause: Pause?,
         isWitness: Bool,
         at endpoint: EndpointState,
         _ now: Moment

@@ -121,8 +121,8 @@ struct DestinationCredential {
     /// and to other destinations that sign with it.
     mutating func report(
         _ judgement: Judgement,
-        _ failure: DeliveryFailure?,
-        _ credential: Credential?,
+        as failure: DeliveryFailure?,
+        of credential: Credential?,
         sent: Moment,
         _ now: Moment
     ) {

@@ -22,37 +22,34 @@ extension DestinationSender {
         }
         if let time = judgement.time {
             let received = clock.now
-            learn(from: time, at: load.endpoint, signed: load.signed, received: received)
+            let change = clock.learn(
+                from: time,
+                at: load.endpoint,
+                signed: load.signed,
+                received: received
+            )
+            if let change {
+                // Others go there, too.
+                agendaEntry.markAllDue()
+                reporter.clockChanged(at: load.endpoint, change)
+            }
             if !load.mayResign(clock.time(of: load.endpoint, at: received)) {
                 judgement = judgement.withoutResigning
             }
         }
-        let final = apply(judgement, to: load, work.bytes, now)
+        let final = apply(judgement, to: load, bodyBytes: work.bytes, now)
         guard let watcher = watcher.withLock({ $0 }), watcher.wantsAttempts else { return }
         watcher.note(PacketAttempt(final, load, work.outcome.route, took: now - load.started))
-    }
-
-    private func learn(
-        from time: AnswerTime,
-        at endpoint: EndpointState,
-        signed: WallTime,
-        received: WallTime
-    ) {
-        guard
-            let change = clock.learn(from: time, at: endpoint, signed: signed, received: received)
-        else { return }
-        // Others go there, too.
-        agendaEntry.markAllDue()
-        reporter.clockChanged(at: endpoint, change)
     }
 
     /// Returns the judgement as it was applied.
     private func apply(
         _ original: Judgement,
-        to load: Load,
-        _ bodyBytes: Int,
+        to carried: Load,
+        bodyBytes: Int,
         _ now: Moment
     ) -> Judgement {
+        var load = carried
         let outlet = load.outlet
         let isCurrentGeneration = load.generation == generation
         var judgement = original
@@ -62,28 +59,31 @@ extension DestinationSender {
         if credential.isGoodElsewhere(judgement, load.credential, now) {
             judgement = judgement.limitedToLogstore
         }
-        var lease = load.lease
         if judgement.isOutcomeUnknown {
-            lease.mayBeStored = true
+            load.lease.mayBeStored = true
             status.count(\.unknownOutcomes)
         }
-        if isCurrentGeneration { judgement = outlet.evidence.weigh(judgement, of: lease) }
-        let failure = failure(judgement, of: outlet)
+        if isCurrentGeneration { judgement = outlet.evidence.weigh(judgement, of: load.lease) }
+        let failure =
+            judgement.action == .acknowledge
+            ? nil : DeliveryFailure(judgement, outlet.name.logstore, at: clock.now)
         if let failure { reporter.count(failure, of: outlet) }
-        credential.report(judgement, failure, load.credential, sent: load.started, now)
+        credential.report(judgement, as: failure, of: load.credential, sent: load.started, now)
         let ending = Ending(
             judgement: judgement,
             failure: failure,
-            isExcused: isExcused(judgement, load),
-            isPacketAtFault: isCurrentGeneration && outlet.evidence.isPacketAtFault(lease, now)
+            // It was for another credential.
+            isExcused: judgement.kind == .unauthorized && !credential.isCurrent(load.credential),
+            isPacketAtFault: isCurrentGeneration
+                && outlet.evidence.isPacketAtFault(load.lease, now)
         )
         gates.release(load, after: ending, now)
         gates.ended(at: load.endpoint, ending, after: now - load.started, now)
-        if failure != nil { lease.firstFailure = lease.firstFailure ?? now }
-        settle(lease, load, ending, now)
+        if failure != nil { load.lease.firstFailure = load.lease.firstFailure ?? now }
+        settle(load, ending, now)
         if judgement.action == .acknowledge {
             status.stored(
-                lease.packet,
+                load.lease.packet,
                 of: outlet,
                 bodyBytes: bodyBytes,
                 // A refused sequence number: an attempt whose outcome was unknown had stored it.
@@ -98,31 +98,16 @@ extension DestinationSender {
         return judgement
     }
 
-    private func failure(_ judgement: Judgement, of outlet: DeliveryOutlet) -> DeliveryFailure? {
-        guard judgement.action != .acknowledge else { return nil }
-        return DeliveryFailure(judgement, outlet.name.logstore, at: clock.now)
-    }
-
-    /// True when a refusal says nothing about any gate: it was for another credential.
-    private func isExcused(_ judgement: Judgement, _ load: Load) -> Bool {
-        judgement.kind == .unauthorized && !credential.isCurrent(load.credential)
-    }
-
     /// What becomes of the packet.
-    private func settle(
-        _ original: Lease,
-        _ load: Load,
-        _ ending: Ending,
-        _ now: Moment
-    ) {
+    private func settle(_ load: Load, _ ending: Ending, _ now: Moment) {
         let (outlet, judgement) = (load.outlet, ending.judgement)
-        var lease = original
+        var lease = load.lease
         switch judgement.action {
         case .acknowledge:
             leases.end(lease, of: outlet, .stored)
             // Those that stand aside can be judged now.
             outlet.line.recall()
-        case .again, .slowDown, .pause: again(lease, load, judgement, now)
+        case .again, .slowDown, .pause: again(load, judgement, now)
         case .resign:
             lease.resigned += 1
             status.count(\.resigned)
@@ -147,15 +132,15 @@ extension DestinationSender {
 
     /// The same packet goes again when its gates let it through, unless an operator wants
     /// unauthorized packets dropped (`drop_unauthorized`, as the SDKs' `DropUnauthorizedLog`).
-    private func again(_ original: Lease, _ load: Load, _ judgement: Judgement, _ now: Moment) {
+    private func again(_ load: Load, _ judgement: Judgement, _ now: Moment) {
         let outlet = load.outlet
+        var lease = load.lease
         guard settings.transfer.dropsUnauthorized, judgement.traits.contains(.deniesRights),
             credential.isCurrent(load.credential)
-        else { return outlet.line.failed(original) }
+        else { return outlet.line.failed(lease) }
         // The second refusal drops the packet. In between it waits for the gate that the first one
         // has closed, but no longer than for a first probe: the backlog that is to be dropped would
         // outgrow the queue.
-        var lease = original
         let isConfirmed = lease.refused == load.credential
         lease.refused = load.credential
         let wait =

@@ -45,7 +45,7 @@ final class DestinationSender {
     init(
         _ output: any Output,
         _ shared: DeliveryThreadState,
-        _ status: Locked<DestinationStatus>,
+        status: Locked<DestinationStatus>,
         _ dependencies: Dependencies
     ) {
         let settings = output.settings
@@ -57,7 +57,7 @@ final class DestinationSender {
         agendaEntry = shared.agenda.join()
         outlets = OutletRegistry(agendaEntry)
         reporter = DeliveryReporter(settings.name, dependencies.journal, status)
-        gates = GateKeeper(settings, shared, agendaEntry, outlets, reporter)
+        gates = GateKeeper(settings, shared, agendaEntry, outlets: outlets, reporter: reporter)
         leases = LeaseKeeper(dependencies.source, status)
         memory = MemoryShare(shared.memory, agendaEntry)
         credential = DestinationCredential(settings, dependencies.credentials, shared.refusals)

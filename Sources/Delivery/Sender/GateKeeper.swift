@@ -20,8 +20,8 @@ final class GateKeeper {
         _ settings: Destination,
         _ shared: DeliveryThreadState,
         _ entry: AgendaEntry,
-        _ outlets: OutletRegistry,
-        _ reporter: DeliveryReporter
+        outlets: OutletRegistry,
+        reporter: DeliveryReporter
     ) {
         self.shared = shared
         self.entry = entry
@@ -115,7 +115,7 @@ final class GateKeeper {
         let endpointChange = load.endpoint.leave(
             passes.endpoint,
             judgement,
-            ending.verdict(for: .endpoint),
+            as: ending.verdict(for: .endpoint),
             of: outlet.name,
             now
         )
@@ -126,12 +126,12 @@ final class GateKeeper {
         if quotaChange != nil || endpointChange != nil { entry.markAllDue() }
 
         let cause = failure.map { Pause(failure: $0, scope: judgement.scope ?? .logstore) }
-        reporter.endpointChanged(load.endpoint, endpointChange, cause, now)
-        reporter.quotaChanged(load.quota, quotaChange, cause)
+        reporter.endpointChanged(load.endpoint, endpointChange, for: cause, now)
+        reporter.quotaChanged(load.quota, quotaChange, for: cause)
         reporter.destinationChanged(
             projectChange,
             isProbing: project.probing != nil,
-            cause,
+            for: cause,
             isWitness: isProjectWitness,
             at: endpoint,
             now
@@ -141,7 +141,7 @@ final class GateKeeper {
         reporter.outletChanged(
             outlet,
             outletChange,
-            cause,
+            for: cause,
             isWitness: isOutletWitness,
             at: endpoint,
             now

@@ -9,6 +9,7 @@ import Testing
 
 /// Files as destinations of the delivery loop.
 @Suite(.timeLimit(.minutes(1))) struct FileDeliveryTests {
+    private let source = MemorySource()
     private let directory = TemporaryDirectory()
     private var path: String { "\(directory.path)/logs.ndjson" }
     private let recorder = JournalRecorder()
@@ -41,7 +42,7 @@ import Testing
 
     @Test("Packets become lines, each log once, without any credential", arguments: [true, false])
     func delivered(isRecent: Bool) throws {
-        let source = try MemorySource(isRecent: isRecent)
+        let source = MemorySource(isRecent: isRecent)
         for number in 1...20 as ClosedRange<Int64> { source.offer(number) }
         let forwarder = try forwarder(source, [settings(path)])
         #expect(source.state.wait { $0.acknowledged.count == 20 })
@@ -58,14 +59,13 @@ import Testing
     func tornAndIdle() throws {
         let start = line("1") + "\n"
         directory.file("logs.ndjson", start + "{\"date\":\"20")
-        let forwarder = try forwarder(try MemorySource(), [settings(path)])
+        let forwarder = try forwarder(MemorySource(), [settings(path)])
         #expect(eventually { readFile(path) == Array(start.utf8) })
         forwarder.stop(within: .seconds(5))
     }
 
     @Test("A directory that is missing pauses this destination alone, and nothing is lost")
     func missing() throws {
-        let source = try MemorySource()
         let away = "\(directory.path)/away/logs.ndjson"
         let forwarder = try forwarder(source, [settings(away), settings(path, "other")])
         for number in 1...3 as ClosedRange<Int64> { source.offer(number) }
@@ -90,7 +90,6 @@ import Testing
 
     @Test("Settings may change while it runs: another path, and back")
     func reconfigured() throws {
-        let source = try MemorySource()
         let forwarder = try forwarder(source, [settings(path)])
         #expect(source.offerAndWait(1))
         try forwarder.use([settings(path + ".new")])
@@ -106,7 +105,6 @@ import Testing
 
     @Test("A damaged packet is taken apart, and the others are written")
     func damaged() throws {
-        let source = try MemorySource()
         source.offer(1, damaged: true)
         source.offer(2)
         let forwarder = try forwarder(source, [settings(path)])

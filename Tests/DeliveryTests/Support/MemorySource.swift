@@ -39,7 +39,7 @@ final class MemorySource: PacketSource {
     /// Whether packets bring their content along.
     let isRecent: Bool
 
-    init(isRecent: Bool = true) throws {
+    init(isRecent: Bool = true) {
         state = SharedValue(State())
         self.isRecent = isRecent
     }

@@ -1,6 +1,7 @@
 import Configuration
 import Queue
 import SLS
+import Sandbox
 import System
 import TestSupport
 
@@ -44,7 +45,7 @@ struct Rig {
         compression: Destination.BodyCompression = .lz4,
         adjusting: (inout Destination) -> Void = { _ in }
     ) throws {
-        let source = try MemorySource()
+        let source = MemorySource()
         try self.init(
             source,
             server,
@@ -57,8 +58,7 @@ struct Rig {
     var status: DestinationStatus { forwarder.status[0] }
 
     func stop() {
-        forwarder.stop(within: .seconds(5))
-        server.stop()
+        forwarder.stop(server)
     }
 }
 
@@ -85,7 +85,21 @@ extension Forwarder {
         try forwarder.start()
         return forwarder
     }
+
+    /// Ends it, then what it delivers to.
+    func stop(_ servers: any TestServer...) {
+        stop(within: .seconds(5))
+        for server in servers { server.stop() }
+    }
 }
+
+protocol TestServer {
+    func stop()
+}
+
+extension ScriptedServer: TestServer {}
+extension TestSandbox: TestServer {}
+extension SandboxServer: TestServer {}
 
 extension DestinationStatus {
     var isPaused: Bool { if case .paused = state { true } else { false } }

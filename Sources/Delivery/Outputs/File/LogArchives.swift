@@ -191,11 +191,11 @@ final class ArchiveCompression {
             filled = max(0, read(source.number, buffer.baseAddress, Self.stepBytes))
         }
         guard part.isEmpty else {
-            try write(part.withUnsafeBytes { stream.append($0) })
+            try calls.write(all: part.withUnsafeBytes { stream.append($0) }, to: sink.number)
             return false
         }
         try checkEnd()
-        try write(stream.finish())
+        try calls.write(all: stream.finish(), to: sink.number)
         _ = try system("fdatasync") { calls.sync(sink.number) }
         _ = try system("rename") { calls.rename(partial, compressed) }
         try calls.syncDirectory(directory)
@@ -209,12 +209,5 @@ final class ArchiveCompression {
         _ = try system("fstat") { fstat(source.number, &facts) }
         let position = try system("lseek") { lseek(source.number, 0, SEEK_CUR) }
         guard position == facts.st_size else { throw SystemError(call: "read", code: EIO) }
-    }
-
-    private func write(_ bytes: [UInt8]) throws(SystemError) {
-        let result = bytes.withUnsafeBytes { bytes in
-            Result { () throws(SystemError) in try calls.write(all: bytes, to: sink.number) }
-        }
-        try result.get()
     }
 }

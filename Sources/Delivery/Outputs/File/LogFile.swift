@@ -182,6 +182,12 @@ struct FileCalls {
         }
     }
 
+    func write(all bytes: [UInt8], to file: CInt) throws(SystemError) {
+        try bytes.span.bytes.withUnsafeBytes { bytes throws(SystemError) in
+            try write(all: bytes, to: file)
+        }
+    }
+
     /// Makes new and changed names in a directory durable.
     func syncDirectory(_ path: String) throws(SystemError) {
         let opened = try system("open") { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }

@@ -138,11 +138,8 @@ final class OpenLogFile {
     /// Appends whole lines. After an error the file is cut back; failing that, the next open
     /// repairs it.
     func append(_ text: [UInt8], at time: WallTime) throws(SystemError) {
-        let result = text.withUnsafeBytes { text in
-            Result { () throws(SystemError) in try calls.write(all: text, to: descriptor.number) }
-        }
         do throws(SystemError) {
-            try result.get()
+            try calls.write(all: text, to: descriptor.number)
         } catch {
             try? cut(to: bytes)
             throw error
@@ -193,7 +190,7 @@ extension OpenLogFile {
         } else if try byte(at: size - 1) != UInt8(ascii: "\n") {
             let start = try lineStart(before: size)
             if try isWholeObject(start..<size) {
-                try calls.write(all: "\n", to: descriptor.number)
+                try calls.write(all: [UInt8(ascii: "\n")], to: descriptor.number)
                 bytes += 1
                 return try sync()
             }
@@ -319,12 +316,5 @@ extension FileTarget {
         } catch {
             return "\(path) cannot be made in \(directory): \(error)"
         }
-    }
-}
-
-extension FileCalls {
-    fileprivate func write(all text: StaticString, to file: CInt) throws(SystemError) {
-        let bytes = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
-        try write(all: bytes, to: file)
     }
 }
