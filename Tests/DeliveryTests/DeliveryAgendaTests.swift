@@ -29,7 +29,7 @@ import Testing
         DestinationSender(
             try SLSOutput(settings, userAgent: "sluice"),
             shared,
-            status,
+            status: status,
             DestinationSender.Dependencies(
                 source: source,
                 credentials: CredentialDoor { _ in

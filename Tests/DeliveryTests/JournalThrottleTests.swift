@@ -50,7 +50,13 @@ import Testing
         let reporter = DeliveryReporter("app", recorder.journal, status)
         let shared = DeliveryThreadState(memoryMax: 64 << 20)
         let entry = shared.agenda.join()
-        let gates = GateKeeper(settings, shared, entry, OutletRegistry(entry), reporter)
+        let gates = GateKeeper(
+            settings,
+            shared,
+            entry,
+            outlets: OutletRegistry(entry),
+            reporter: reporter
+        )
         func flap() {
             let change = EndpointChoice.Switch(from: 0, to: 0, reason: .answered)
             reporter.switched(change, among: gates.endpoints.endpoints, because: nil, .now)

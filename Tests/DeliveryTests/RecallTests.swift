@@ -169,7 +169,7 @@ import Testing
         let destination = DestinationSender(
             try SLSOutput(old, userAgent: "t"),
             shared,
-            Locked(DestinationStatus(old)),
+            status: Locked(DestinationStatus(old)),
             dependencies
         )
         let key = EndpointKey.server(old.endpoints[0], proxy: nil)
