@@ -147,7 +147,10 @@ import Testing
 
     @Test("A quota is kept as long as a destination writes to the project of that region")
     func registry() throws {
-        let quotas = ProjectQuotas()
+        let quotas = SharedGates<QuotaKey, ProjectQuota>()
+        func quota(of settings: Destination, places: Int = 1) -> ProjectQuota {
+            quotas.join(settings.quota, places: places, waits: .retry)
+        }
         func settings(
             _ endpoint: String,
             region: String? = nil,
@@ -160,25 +163,23 @@ import Testing
             return settings
         }
         let app = try settings("cn-hangzhou.log.aliyuncs.com")
-        let first = quotas.quota(for: app, places: 16)
+        let first = quota(of: app, places: 16)
         // Another endpoint of the region leads to the same project.
-        let second = quotas.quota(
-            for: try settings("log-global.aliyuncs.com", region: "cn-hangzhou"),
-            places: 8
-        )
+        let global = try settings("log-global.aliyuncs.com", region: "cn-hangzhou")
+        let second = quota(of: global, places: 8)
         #expect(first === second)
         #expect(first.gate.limit == 24)
         let elsewhere = try settings("cn-beijing.log.aliyuncs.com")
-        #expect(quotas.quota(for: elsewhere, places: 1) !== first)
+        #expect(quota(of: elsewhere) !== first)
         let other = try settings("cn-hangzhou.log.aliyuncs.com", project: "other-project")
-        #expect(quotas.quota(for: other, places: 1) !== first)
+        #expect(quota(of: other) !== first)
         let here = try [1, 2].map { try settings("http://127.0.0.1:\($0)", region: "local") }
-        #expect(quotas.quota(for: here[0], places: 1) !== quotas.quota(for: here[1], places: 1))
+        #expect(quota(of: here[0]) !== quota(of: here[1]))
         #expect(quotas.count == 5)
         quotas.release(second, places: 8)
         #expect(first.gate.limit <= 16 && quotas.count == 5)
         quotas.release(first, places: 16)
         #expect(quotas.count == 4)
-        #expect(quotas.quota(for: app, places: 16) !== first)
+        #expect(quota(of: app, places: 16) !== first)
     }
 }

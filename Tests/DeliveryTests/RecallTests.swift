@@ -173,7 +173,7 @@ import Testing
             dependencies
         )
         let key = EndpointKey.server(old.endpoints[0], proxy: nil)
-        let endpoint = shared.endpoints.endpoint(for: key, places: 8, waits: old.transfer.retry)
+        let endpoint = shared.endpoints.join(key, places: 8, waits: old.transfer.retry)
         let outlet = Outlet(destination: "app", logstore: "app-log")
         destination.announced(outlet)
         let now = Moment.now

@@ -10,10 +10,15 @@ struct DestinationEndpoints {
 
     init(_ settings: Destination, _ states: EndpointStates, places: Int) {
         self.endpoints = settings.endpointKeys.map { endpoint in
-            states.endpoint(for: endpoint, places: places, waits: settings.transfer.retry)
+            states.join(endpoint, places: places, waits: settings.transfer.retry)
         }
         choice = EndpointChoice(count: settings.endpointKeys.count)
         seen = self.endpoints.map { ($0.recoveries, $0.closures) }
+    }
+
+    /// Requests in flight keep their endpoint until they end.
+    func leave(_ states: EndpointStates, places: Int) {
+        for endpoint in endpoints { states.release(endpoint, places: places) }
     }
 
     /// Where requests go now.

@@ -43,8 +43,7 @@ extension EndpointKey: CustomStringConvertible {
 /// A single outlet that never gets an answer must not close the endpoint to others. So as long as
 /// no answer asks to leave the endpoint alone, an outlet that was not met with silence may have one
 /// request in flight whatever the gate says: if that witness is heard, the gate opens.
-final class EndpointState: SharedGate {
-    let key: EndpointKey
+final class EndpointState: SharedGate<EndpointKey> {
     var notices = FailureNotices()
     /// SLS's time there.
     var clock: ServerClock
@@ -55,10 +54,9 @@ final class EndpointState: SharedGate {
     private var silent: Set<Outlet> = []
     private var isToBeLeftAlone = false
 
-    init(_ key: EndpointKey, waits: Backoff) {
-        self.key = key
+    required init(_ key: EndpointKey, waits: Backoff) {
         clock = ServerClock(key)
-        super.init(waits: waits)
+        super.init(key, waits: waits)
     }
 
     /// True when an outlet with so many requests in flight may send one more.
@@ -108,30 +106,10 @@ final class EndpointState: SharedGate {
     }
 }
 
-/// The endpoints of all destinations. Those with the same endpoint and proxy share one state.
-final class EndpointStates {
-    private var byKey: [EndpointKey: EndpointState] = [:]
-
-    /// For one more destination with so many places.
-    func endpoint(for key: EndpointKey, places: Int, waits: Backoff) -> EndpointState {
-        let endpoint = byKey[key] ?? EndpointState(key, waits: waits)
-        byKey[key] = endpoint
-        endpoint.join(places: places)
-        return endpoint
-    }
-
-    /// Requests in flight keep their endpoint until they end.
-    func release(_ endpoints: DestinationEndpoints, places: Int) {
-        for endpoint in endpoints.endpoints {
-            endpoint.leave(places: places)
-            if endpoint.users == 0 { byKey[endpoint.key] = nil }
-        }
-    }
-}
-
 /// A gate that destinations share, as wide as all their places together. Each outlet begins
 /// carefully, so the places are what bounds it.
-class SharedGate {
+class SharedGate<Key: Hashable> {
+    let key: Key
     var gate: Gate
     /// Why the gate is closed.
     var pause: Pause?
@@ -141,7 +119,8 @@ class SharedGate {
     private var places = 0
 
     /// The waits are those of the first destination that goes through it.
-    init(waits: Backoff) {
+    required init(_ key: Key, waits: Backoff) {
+        self.key = key
         gate = Gate(most: 1, waits: waits)
     }
 
@@ -161,46 +140,41 @@ class SharedGate {
     }
 }
 
-/// The gate of a project's quota: a refusal of one destination slows down all that write to the
-/// project, and none has to find the rate for itself.
-///
-/// Only quotas move it. A refused credential is a matter of the destination that has it.
-final class ProjectQuota: SharedGate {
-    /// A project is the same by whatever endpoint of its region it is reached.
-    struct Key: Hashable {
-        /// The region where it is known, else the first endpoint.
-        let place: String
-        let project: String
-    }
-
-    let key: Key
-
-    init(_ key: Key, waits: Backoff) {
-        self.key = key
-        super.init(waits: waits)
-    }
-}
-
-/// The quotas of all projects that are written to: destinations of one project share one.
-final class ProjectQuotas {
-    private var byKey: [ProjectQuota.Key: ProjectQuota] = [:]
+/// The gates of one sort that destinations share, by what they have in common.
+final class SharedGates<Key, State: SharedGate<Key>> {
+    private var byKey: [Key: State] = [:]
 
     var count: Int { byKey.count }
 
     /// For one more destination with so many places.
-    func quota(for settings: Destination, places: Int) -> ProjectQuota {
-        let key = settings.quota
-        let quota = byKey[key] ?? ProjectQuota(key, waits: settings.transfer.retry)
-        byKey[key] = quota
-        quota.join(places: places)
-        return quota
+    func join(_ key: Key, places: Int, waits: Backoff) -> State {
+        let state = byKey[key] ?? State(key, waits: waits)
+        byKey[key] = state
+        state.join(places: places)
+        return state
     }
 
-    /// Requests in flight keep their quota until they end.
-    func release(_ quota: ProjectQuota, places: Int) {
-        quota.leave(places: places)
-        if quota.users == 0 { byKey[quota.key] = nil }
+    /// Requests in flight keep their gate until they end.
+    func release(_ state: State, places: Int) {
+        state.leave(places: places)
+        if state.users == 0 { byKey[state.key] = nil }
     }
+}
+
+/// The endpoints of all destinations. Those with the same endpoint and proxy share one state.
+typealias EndpointStates = SharedGates<EndpointKey, EndpointState>
+
+/// The gate of a project's quota: a refusal of one destination slows down all that write to the
+/// project, and none has to find the rate for itself.
+///
+/// Only quotas move it. A refused credential is a matter of the destination that has it.
+typealias ProjectQuota = SharedGate<QuotaKey>
+
+/// A project is the same by whatever endpoint of its region it is reached.
+struct QuotaKey: Hashable {
+    /// The region where it is known, else the first endpoint.
+    let place: String
+    let project: String
 }
 
 // Where a destination is reached, in words that hold for each kind.
@@ -229,14 +203,14 @@ extension Destination {
     func hasMoved(from old: Destination) -> Bool { endpointKeys != old.endpointKeys }
 
     /// Destinations that have it in common are slowed down together.
-    var quota: ProjectQuota.Key {
+    var quota: QuotaKey {
         guard kind == .sls else {
             // Nobody knows what it shares with others. No project has such a name.
-            return ProjectQuota.Key(place: "destination", project: "/\(name)")
+            return QuotaKey(place: "destination", project: "/\(name)")
         }
         let region = region ?? endpoints.compactMap(\.region).first
         // What stands on this machine is in no region of SLS, whatever its name.
         let place = endpoints[0].isLoopback ? nil : region
-        return ProjectQuota.Key(place: place ?? endpoints[0].description, project: project)
+        return QuotaKey(place: place ?? endpoints[0].description, project: project)
     }
 }

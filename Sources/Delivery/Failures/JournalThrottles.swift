@@ -4,11 +4,6 @@ import System
 struct FailureNotices {
     static let interval: Duration = .seconds(60)
 
-    struct Notice: Equatable {
-        /// Failures of this kind that were passed over since the last line.
-        let passedOver: Int
-    }
-
     private struct Record {
         var told: Moment
         var passedOver = 0
@@ -17,15 +12,15 @@ struct FailureNotices {
     private var records: [DeliveryFailure.Kind: Record] = [:]
     private var isTold = false
 
-    mutating func failed(_ kind: DeliveryFailure.Kind, _ now: Moment) -> Notice? {
+    /// How many of this kind were passed over since the last line; nil when this one is too.
+    mutating func failed(_ kind: DeliveryFailure.Kind, _ now: Moment) -> Int? {
         if let record = records[kind], now < record.told + Self.interval {
             records[kind]?.passedOver += 1
             return nil
         }
-        let notice = Notice(passedOver: records[kind]?.passedOver ?? 0)
-        records[kind] = Record(told: now)
+        defer { records[kind] = Record(told: now) }
         isTold = true
-        return notice
+        return records[kind]?.passedOver ?? 0
     }
 
     /// True when the recovery is worth a line, because the failure was.

@@ -32,7 +32,7 @@ struct TransportProblem: Equatable {
         code = "CURLE_\(result.number)"
         let place = target.map { " (at \($0.address), as the resolver \($0.source) says)" } ?? ""
         message = (detail.isEmpty ? meaning : "\(meaning): \(detail)") + place
-        remedy = Self.refusal(by: proxyStatus) ?? Self.remedy(for: result)
+        remedy = Self.refusal(by: proxyStatus) ?? Self.meaning(of: result).remedy
     }
 
     private static func refusal(by proxyStatus: Int) -> String? {
@@ -45,70 +45,74 @@ struct TransportProblem: Equatable {
         }
     }
 
-    private static func remedy(for result: CurlCode) -> String {
-        switch result {
-        case .couldNotResolveHost:
-            "check project and endpoint, and the host's name service"
-        case .couldNotResolveProxy:
-            "check the name in proxy, and the host's name service"
-        case .proxyFailed:
-            "check proxy: its scheme, its user and password, and whether it may reach the endpoint"
-        case .couldNotConnect:
-            "check the endpoint and the proxy, if there is one, and that a firewall lets the gateway reach it"
-        case .timedOut:
-            "check the network; on a slow one raise connect_timeout and send_timeout, or lower packet.bytes"
-        case .peerNotVerified, .badIssuer:
-            "check that nothing intercepts TLS; for a private authority set its certificate file"
-        case .writeError:
-            "check the endpoint, and what stands between it and the gateway and answers in its place"
-        case .badAuthoritiesFile:
-            "make sure that the file of certificate authorities exists and can be read"
-        case .tlsConnectError:
-            "check that the endpoint speaks TLS 1.2 or newer on this port"
-        default:
-            "none needed unless it lasts; then check the network on the way to the endpoint"
-        }
-    }
-}
-
-extension TransportProblem {
     /// True when the connection failed before it could carry a byte of the packet.
-    var isSurelyUnsent: Bool {
-        isLocal || Self.beforeRequest.contains(result)
-    }
+    var isSurelyUnsent: Bool { Self.meaning(of: result).isUnsent }
 
     /// A name may be missing for one project only, and authorities are a setting of one
     /// destination. Everything else is taken for the endpoint's, its proxy included.
-    var scope: GateScope {
-        isLocal || Self.ofDestination.contains(result) ? .project : .endpoint
+    var scope: GateScope { Self.meaning(of: result).scope }
+
+    private struct Meaning {
+        var isUnsent = true
+        var scope = GateScope.endpoint
+        var remedy =
+            "none needed unless it lasts; then check the network on the way to the endpoint"
     }
 
-    private var isLocal: Bool { Self.local.contains(result) }
+    private static func meaning(of result: CurlCode) -> Meaning {
+        known[result] ?? Meaning(isUnsent: false)
+    }
 
-    private static let beforeRequest: Set<CurlCode> = [
-        .couldNotResolveProxy,
-        .couldNotResolveHost,
-        .couldNotConnect,
-        .tlsConnectError,
-        .peerNotVerified,
-        .badIssuer,
-        .proxyFailed,
-    ]
+    /// For this machine: nothing of the request has left it.
+    private static let local = Meaning(scope: .project)
 
-    private static let ofDestination: Set<CurlCode> = [
-        .couldNotResolveHost,
-        .peerNotVerified,
-        .badIssuer,
-    ]
+    private static let untrusted = Meaning(
+        scope: .project,
+        remedy:
+            "check that nothing intercepts TLS; for a private authority set its certificate file"
+    )
 
-    private static let local: Set<CurlCode> = [
-        .malformedURL,
-        .unsupportedProtocol,
-        .failedInit,
-        .outOfMemory,
-        .badAuthoritiesFile,
-        .badClientCertificate,
-        .tlsEngineInitFailed,
-        .interfaceFailed,
+    private static let known: [CurlCode: Meaning] = [
+        .couldNotResolveHost: Meaning(
+            scope: .project,
+            remedy: "check project and endpoint, and the host's name service"
+        ),
+        .couldNotResolveProxy: Meaning(
+            remedy: "check the name in proxy, and the host's name service"
+        ),
+        .proxyFailed: Meaning(
+            remedy:
+                "check proxy: its scheme, its user and password, and whether it may reach the endpoint"
+        ),
+        .couldNotConnect: Meaning(
+            remedy:
+                "check the endpoint and the proxy, if there is one, and that a firewall lets the gateway reach it"
+        ),
+        .tlsConnectError: Meaning(
+            remedy: "check that the endpoint speaks TLS 1.2 or newer on this port"
+        ),
+        .peerNotVerified: untrusted,
+        .badIssuer: untrusted,
+        .timedOut: Meaning(
+            isUnsent: false,
+            remedy:
+                "check the network; on a slow one raise connect_timeout and send_timeout, or lower packet.bytes"
+        ),
+        .writeError: Meaning(
+            isUnsent: false,
+            remedy:
+                "check the endpoint, and what stands between it and the gateway and answers in its place"
+        ),
+        .badAuthoritiesFile: Meaning(
+            scope: .project,
+            remedy: "make sure that the file of certificate authorities exists and can be read"
+        ),
+        .malformedURL: local,
+        .unsupportedProtocol: local,
+        .failedInit: local,
+        .outOfMemory: local,
+        .badClientCertificate: local,
+        .tlsEngineInitFailed: local,
+        .interfaceFailed: local,
     ]
 }

@@ -265,10 +265,10 @@ final class DeliveryReporter {
     private func tell(
         _ failure: DeliveryFailure,
         _ event: String,
-        _ notice: FailureNotices.Notice?,
+        _ passedOver: Int?,
         at endpoint: EndpointState
     ) {
-        guard let notice else { return }
+        guard let passedOver else { return }
         journal.warning(
             event,
             [
@@ -279,7 +279,7 @@ final class DeliveryReporter {
                 "status": failure.status.map { "\($0)" } ?? "none",
                 "code": failure.code ?? "none", "message": failure.message,
                 "request_id": failure.requestID ?? "none", "remedy": failure.remedy,
-                "passed_over": notice.passedOver,
+                "passed_over": passedOver,
             ]
         )
     }

@@ -245,7 +245,8 @@ final class DestinationSender {
 struct DeliveryThreadState {
     let agenda = DeliveryAgenda()
     let endpoints = EndpointStates()
-    let quotas = ProjectQuotas()
+    /// Destinations of one project share a quota.
+    let quotas = SharedGates<QuotaKey, ProjectQuota>()
     let refusals = CredentialRefusals()
     let memory: DeliveryMemory
 

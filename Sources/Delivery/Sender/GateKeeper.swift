@@ -29,7 +29,11 @@ final class GateKeeper {
         self.reporter = reporter
         places = Places(total: 2 * settings.transfer.concurrency)
         endpoints = DestinationEndpoints(settings, shared.endpoints, places: places.total)
-        quota = shared.quotas.quota(for: settings, places: places.total)
+        quota = shared.quotas.join(
+            settings.quota,
+            places: places.total,
+            waits: settings.transfer.retry
+        )
         project = Gate(most: places.total, waits: settings.transfer.retry)
         // Each outlet begins carefully; together they are bounded by the places.
         project.limit = places.total
@@ -239,11 +243,11 @@ final class GateKeeper {
             let left = endpoints
             // The new ones first, so that those in both keep what they know.
             endpoints = DestinationEndpoints(new, shared.endpoints, places: places.total)
-            shared.endpoints.release(left, places: oldTotal)
+            left.leave(shared.endpoints, places: oldTotal)
             for endpoint in left.endpoints { outlets.forEach { endpoint.forget($0.name) } }
         }
         let oldQuota = quota
-        quota = shared.quotas.quota(for: new, places: places.total)
+        quota = shared.quotas.join(new.quota, places: places.total, waits: new.transfer.retry)
         shared.quotas.release(oldQuota, places: oldTotal)
         reopenShared(now)
         project.widen(to: places.total)
@@ -254,7 +258,7 @@ final class GateKeeper {
 
     /// The destination was removed, and no request of it is in flight.
     func leave() {
-        shared.endpoints.release(endpoints, places: places.total)
+        endpoints.leave(shared.endpoints, places: places.total)
         for endpoint in endpoints.endpoints { outlets.forEach { endpoint.forget($0.name) } }
         shared.quotas.release(quota, places: places.total)
     }
