@@ -10,13 +10,17 @@ import Testing
 
 /// When `drop_unauthorized` drops, and when it does not.
 @Suite(.timeLimit(.minutes(1))) struct DroppingTests {
+    private func rig(_ server: ScriptedServer, retry: Backoff = PauseTests.quick) throws -> Rig {
+        try Rig(server) {
+            $0.transfer.dropsUnauthorized = true
+            $0.transfer.retry = retry
+        }
+    }
+
     @Test("The second try waits for the gate that the first refusal has closed")
     func patience() throws {
         let server = try ScriptedServer { _, _ in .answer(401, code: "Unauthorized") }
-        let rig = try Rig(server) {
-            $0.transfer.dropsUnauthorized = true
-            $0.transfer.retry = PauseTests.patient
-        }
+        let rig = try rig(server, retry: PauseTests.patient)
         rig.source.offer(1)
         #expect(rig.recorder.lines.wait { $0.contains { $0.contains("logstore is paused") } })
         // The wait is up to ten minutes.
@@ -40,10 +44,7 @@ import Testing
             holder.withLock { $0 }?.withLock { $0 = new }
             return .answer(401, code: "Unauthorized")
         }
-        let rig = try Rig(server) {
-            $0.transfer.dropsUnauthorized = true
-            $0.transfer.retry = PauseTests.quick
-        }
+        let rig = try rig(server)
         holder.withLock { $0 = rig.credential }
         #expect(rig.source.offerAndWait(1))
         rig.stop()
@@ -61,10 +62,7 @@ import Testing
             }
             return .answer(401, code: "Unauthorized")
         }
-        let rig = try Rig(server) {
-            $0.transfer.dropsUnauthorized = true
-            $0.transfer.retry = PauseTests.quick
-        }
+        let rig = try rig(server)
         holder.withLock { $0 = rig.credential }
         rig.source.offer(1)
         #expect(rig.source.state.wait { $0.discarded.count == 1 })
@@ -84,10 +82,7 @@ import Testing
         let server = try ScriptedServer { _, number in
             number < 10 ? .answer(401, code: code, message: message) : .stored
         }
-        let rig = try Rig(server) {
-            $0.transfer.dropsUnauthorized = true
-            $0.transfer.retry = PauseTests.quick
-        }
+        let rig = try rig(server)
         #expect(rig.source.offerAndWait(1))
         rig.stop()
         #expect(rig.source.state.now.discarded.isEmpty)
@@ -101,10 +96,7 @@ import Testing
             if number == 1 { holder.withLock { $0 }?.withLock { $0 = nil } }
             return .answer(401, code: "Unauthorized")
         }
-        let rig = try Rig(server) {
-            $0.transfer.dropsUnauthorized = true
-            $0.transfer.retry = PauseTests.quick
-        }
+        let rig = try rig(server)
         holder.withLock { $0 = rig.credential }
         rig.source.offer(1)
         #expect(eventually { rig.status.isWaitingForCredential })

@@ -42,6 +42,14 @@ package func problems(_ inputs: ConfigurationInputs) -> [String] {
     }
 }
 
+/// All that is shown of a configuration, in one text.
+package func everythingShown(of configuration: GatewayConfiguration) -> String {
+    var dumped = ""
+    dump(configuration, to: &dumped)
+    return dumped + "\(configuration) \(configuration.effective)"
+        + ConfigurationSummary.text(configuration)
+}
+
 extension [String] {
     /// True for as many texts as starts, each with its start. Tests of messages need no more.
     package func begin(with starts: [String]) -> Bool {

@@ -224,14 +224,7 @@ final class DestinationSender {
 
     func publish(_ now: Moment) {
         clock.publish(clock.wrongness(at: gates.endpoint))
-        status.show(
-            state(now),
-            gates: gates,
-            leases: leases,
-            memory: memory,
-            clock: clock,
-            at: now
-        )
+        status.show(state(now), of: self, at: now)
     }
 
     private func state(_ now: Moment) -> DestinationStatus.State {

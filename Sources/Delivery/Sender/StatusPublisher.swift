@@ -115,15 +115,9 @@ struct StatusPublisher {
         status.withLock { _ = $0.byLogstore.removeValue(forKey: outlet.name.logstore) }
     }
 
-    func show(
-        _ state: DestinationStatus.State,
-        gates: GateKeeper,
-        leases: LeaseKeeper,
-        memory: MemoryShare,
-        clock: DestinationClock,
-        at now: Moment
-    ) {
-        let endpoint = gates.endpoint
+    func show(_ state: DestinationStatus.State, of sender: DestinationSender, at now: Moment) {
+        let (gates, leases, memory) = (sender.gates, sender.leases, sender.memory)
+        let (clock, endpoint) = (sender.clock, gates.endpoint)
         status.withLock { status in
             status.state = state
             status.clockOffset = clock.offset(of: endpoint)
