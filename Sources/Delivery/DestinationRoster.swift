@@ -67,6 +67,9 @@ extension Destination {
     /// True when a running destination can go on with the new settings.
     func mayBecome(_ new: Destination) -> Bool { name == new.name && kind == new.kind }
 
+    /// The project that it writes to; nil for a kind without projects.
+    var projectInUse: String? { kind == .sls ? project : nil }
+
     /// Makes the output for its kind.
     func output(userAgent: String) throws(DeliveryError) -> any Output {
         switch kind {

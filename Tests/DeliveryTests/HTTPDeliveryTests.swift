@@ -275,6 +275,21 @@ import Testing
         rig.stop()
     }
 
+    @Test("Its kind has no project, under other settings neither")
+    func noProject() throws {
+        let server = try ScriptedServer { _, _ in Self.reply(200) }
+        let rig = try rig(server)
+        #expect(rig.status.project == nil)
+        let place = "http://127.0.0.1:\(server.port)"
+        var settings = Destination(name: "app", kind: .http)
+        settings.http = try Samples.httpTarget("\(place)/other", at: place)
+        try rig.forwarder.use([settings])
+        #expect(source.offerAndWait(1))
+        rig.stop()
+        #expect(server.requests.now.first?.head.hasPrefix("POST /other") == true)
+        #expect(rig.status.project == nil)
+    }
+
     @Test("Resume and flush end the rest", arguments: [Forwarder.tryAgain, Forwarder.endRest])
     func ended(by end: @Sendable (Forwarder) -> (Set<String>) -> Void) throws {
         let works = SharedValue(false)

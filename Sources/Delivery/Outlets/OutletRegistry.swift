@@ -50,8 +50,8 @@ final class OutletRegistry {
     // MARK: - What the queue has
 
     /// The queue has logs for this logstore.
-    func announced(_ name: Outlet, _ settings: Destination) {
-        let outlet = outlet(name, settings)
+    func announced(_ name: Outlet, _ transfer: Destination.Transfer) {
+        let outlet = outlet(name, transfer)
         outlet.announced()
         markDirty(outlet)
     }
@@ -63,16 +63,15 @@ final class OutletRegistry {
         markDirty(outlet)
     }
 
-    func arrived(_ lease: Lease, _ settings: Destination) {
-        let outlet = outlet(lease.packet.stream.outlet, settings)
+    func arrived(_ lease: Lease, _ transfer: Destination.Transfer) {
+        let outlet = outlet(lease.packet.stream.outlet, transfer)
         outlet.line.arrived(lease, inFlightMax: outlet.gate.limit)
         turns.enlist(outlet)
         markDirty(outlet)
     }
 
-    private func outlet(_ name: Outlet, _ settings: Destination) -> DeliveryOutlet {
+    private func outlet(_ name: Outlet, _ transfer: Destination.Transfer) -> DeliveryOutlet {
         if let known = outlets[name.logstore] { return known }
-        let transfer = settings.transfer
         let new = DeliveryOutlet(name, Gate(most: transfer.concurrency, waits: transfer.retry))
         outlets[name.logstore] = new
         return new

@@ -24,6 +24,8 @@ final class DestinationSender {
 
     /// All that depends on the kind of the destination.
     private(set) var output: any Output
+    /// Those of the output, which are read for each packet.
+    private(set) var settings: Destination
     let carrier: any Carrier
     let agendaEntry: AgendaEntry
     let outlets: OutletRegistry
@@ -50,6 +52,7 @@ final class DestinationSender {
     ) {
         let settings = output.settings
         self.output = output
+        self.settings = settings
         carrier = settings.carrier(dependencies.journal, dependencies.names)
         let status = StatusPublisher(status)
         self.status = status
@@ -69,7 +72,6 @@ final class DestinationSender {
         )
     }
 
-    var settings: Destination { output.settings }
     /// No request is under way.
     var isIdle: Bool { carrier.isIdle }
 
@@ -79,14 +81,14 @@ final class DestinationSender {
         var lease = Lease(packet)
         leases.began(lease)
         if !memory.reserve(content: lease.contentBytes) { lease.dropContent() }
-        outlets.arrived(lease, settings)
+        outlets.arrived(lease, settings.transfer)
         if settings.transfer.retry.times != nil, let outlet = outlets[packet.stream.logstore] {
             gates.endRest(of: outlet, .now)
         }
     }
 
     func announced(_ outlet: Outlet) {
-        outlets.announced(outlet, settings)
+        outlets.announced(outlet, settings.transfer)
     }
 
     func retired(_ outlet: Outlet) { outlets.retired(outlet) }
@@ -136,6 +138,7 @@ final class DestinationSender {
     func reconfigure(_ new: any Output, _ now: Moment) {
         let old = settings
         output = new
+        settings = new.settings
         generation += 1
         gates.replaceSettings(old, with: settings, now)
         credential.use(settings.credentialInUse)

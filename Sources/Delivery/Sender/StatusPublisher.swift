@@ -84,7 +84,7 @@ struct StatusPublisher {
     /// The settings have changed. `hasMoved` tells that the endpoints are others.
     func follow(_ settings: Destination, hasMoved: Bool) {
         status.withLock { status in
-            status.project = settings.project
+            status.project = settings.projectInUse
             guard hasMoved else { return }
             status.endpoints = settings.endpointKeys.map(\.description)
             status.endpoint = settings.endpointKeys[0].description

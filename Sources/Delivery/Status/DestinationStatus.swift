@@ -109,7 +109,7 @@ package struct DestinationStatus: Sendable {
 
     init(_ settings: Destination) {
         name = settings.name
-        project = settings.kind == .sls ? settings.project : nil
+        project = settings.projectInUse
         endpoints = settings.endpointKeys.map(\.description)
         endpoint = settings.endpointKeys[0].description
         clockOffset = settings.transfer.clockOffset
