@@ -37,8 +37,9 @@ import Testing
     func seeds(name: String) throws {
         let entry = try #require(fuzzEntries.first { $0.name == name })
         var dice = Dice(state: 1)
-        for (file, seed) in try Self.seeds(name) {
-            for round in 0...40 {
+        let seeds = try Self.seeds(name)
+        for (file, seed) in seeds {
+            for round in 0...max(40, 1000 / seeds.count) {
                 let bytes = round == 0 ? seed : dice.broken(seed)
                 do {
                     try entry.run(bytes)
@@ -77,11 +78,13 @@ private struct Dice: RandomNumberGenerator {
         var bytes = seed
         for _ in 0..<Int.random(in: 1...3, using: &self) where !bytes.isEmpty {
             let place = Int.random(in: bytes.indices, using: &self)
-            switch Int.random(in: 0..<5, using: &self) {
+            switch Int.random(in: 0..<6, using: &self) {
             case 0: bytes[place] = .random(in: 0...255, using: &self)
-            case 1: bytes.remove(at: place)
-            case 2: bytes.removeLast(bytes.count - place)
-            case 3:
+            // Bytes that mean something in its format.
+            case 1: bytes[place] = seed[Int.random(in: seed.indices, using: &self)]
+            case 2: bytes.remove(at: place)
+            case 3: bytes.removeLast(bytes.count - place)
+            case 4:
                 let end = min(bytes.count, place + Int.random(in: 1...16, using: &self))
                 bytes.insert(contentsOf: bytes[place..<end], at: place)
             default: bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &self)

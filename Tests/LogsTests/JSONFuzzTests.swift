@@ -89,10 +89,6 @@ import Testing
             return Array(text.utf8)
         }
 
-        mutating func mostlyBroken(_ text: String) -> [UInt8] {
-            chance(80) ? mutated(Array(text.utf8)) : Array(text.utf8)
-        }
-
         mutating func mutated(_ body: [UInt8]) -> [UInt8] {
             var body = body
             let tempting =
@@ -144,28 +140,6 @@ import Testing
         for _ in 0..<500 {
             let body = writer.body()
             for _ in 0..<3 { try Self.check(writer.mutated(body), decoder) }
-        }
-    }
-
-    @Test("Tracking bodies of any kind are read or refused")
-    func tracking() {
-        var writer = Writer(random: SeededRandom(seed: 7))
-        let decoder = JSONLogDecoder()
-        for _ in 0..<1000 {
-            let logs = String(decoding: writer.body(), as: UTF8.self)
-            let tags = writer.value(2)
-            let body = Array(
-                """
-                {"__topic__":\(writer.value(2)),"__tags__":\(tags),"__logs__":\(logs),"x":\(tags)}
-                """.utf8
-            )
-            for body in [body, writer.mutated(body)] {
-                _ = try? padded(body) { body throws(LogDecodingError) in
-                    let timing = BatchTiming(arrival: arrival)
-                    let tracked = try decoder.decodeTracking(body, timing)
-                    #expect((try? tracked.logs.sound.read()) != nil)
-                }
-            }
         }
     }
 }

@@ -254,23 +254,6 @@ extension SeededRandom {
     }
 }
 
-/// Bytes that mean something in texts of JSON.
-let temptingInJSON = Array(#"{}[],:"\n0-1eut/ "#.utf8) + [0x80, 0xC3, 0]
-
-/// A body of so many bytes is refused with a place in it, or is read as logs that can be written.
-func expectRefusedOrWhole(
-    _ count: Int,
-    _ read: () throws(LogDecodingError) -> [DecodedLogs]
-) {
-    do throws(LogDecodingError) {
-        for logs in try read() {
-            #expect((try? LogEntries.count(logs.sound.bytes)) == logs.sound.count)
-        }
-    } catch {
-        #expect(0...count ~= error.position, "\(error)")
-    }
-}
-
 func expectReadable(_ logs: DecodedLogs) {
     #expect((try? logs.sound.read()) != nil)
     for faulty in logs.faulty { #expect((try? faulty.logs.read()) != nil) }

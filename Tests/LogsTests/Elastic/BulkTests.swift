@@ -276,33 +276,4 @@ struct BulkTests {
         let all = try decoder.bulk(bytes, index: "i")
         #expect(all.items.items.map(\.outcome) == [.taken, .unsupported, .taken])
     }
-
-    @Test("Broken bodies are refused with a place, or are whole logs", arguments: 0..<4)
-    func broken(seed: Int) throws {
-        var writer = JSONFuzzTests.Writer(random: SeededRandom(seed: UInt64(500 + seed)))
-        let decoder = JSONLogDecoder()
-        let rules = LogRules(times: .sls, late: .setAside)
-        for index in 0..<1500 {
-            var text = Self.body
-            if index % 2 == 0 {
-                text = (0..<3).map { _ in
-                    "{\"index\":{\"_index\":\(writer.string()),\"_id\":\(writer.scalar())}}\n"
-                        + "\(writer.log())\n"
-                }.joined()
-            }
-            let body = writer.mostlyBroken(text)
-            do throws(LogDecodingError) {
-                let logs = try decoder.bulk(body, rules, index: "i")
-                let taken = logs.items.items.count { $0.outcome == .taken }
-                #expect(logs.parts.reduce(0) { $0 + $1.logs.count } == taken)
-                for part in logs.parts { expectReadable(part.logs) }
-                for item in logs.items.items {
-                    guard case .unreadable(let number) = item.outcome else { continue }
-                    #expect(0...body.count ~= logs.items.fault(number).position)
-                }
-            } catch {
-                #expect(0...body.count ~= error.position, "\(error)")
-            }
-        }
-    }
 }

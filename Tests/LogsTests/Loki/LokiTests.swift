@@ -259,24 +259,4 @@ struct LokiTests {
             #expect(try json.map { try ReadStream($0) } == streams)
         }
     }
-
-    @Test("Broken pushes are refused with a place, or are whole logs", arguments: 0..<4)
-    func broken(seed: Int) {
-        var writer = Writer(random: SeededRandom(seed: UInt64(100 + seed)))
-        let decoders = LokiPair()
-        let tags: [UInt8] = [0, 1, 2, 8, 9, 0x0A, 0x12, 0x1A, 0x2A, 0x7B, 0x7F, 0x80, 0xC3, 0xFF]
-        for _ in 0..<250 {
-            let push = writer.push()
-            let body = writer.random.mutated(push.protobuf(), tags)
-            expectRefusedOrWhole(body.count) { () throws(LogDecodingError) in
-                try decoders.read(body).map(\.logs)
-            }
-            let text = writer.random.mutated(Array(push.json().utf8), temptingInJSON)
-            expectRefusedOrWhole(text.count) { () throws(LogDecodingError) in
-                try padded(text) { text throws(LogDecodingError) in
-                    try decoders.json.decodeLoki(text, BatchTiming(arrival: arrival)).map(\.logs)
-                }
-            }
-        }
-    }
 }

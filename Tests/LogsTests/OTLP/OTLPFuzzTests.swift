@@ -148,29 +148,4 @@ import Testing
             #expect(json.map { "\($0.tags)" } == groups.map { "\($0.tags)" })
         }
     }
-
-    @Test("Broken requests are refused with a place, or are whole logs", arguments: 0..<4)
-    func broken(seed: Int) {
-        var writer = Writer(random: SeededRandom(seed: UInt64(100 + seed)))
-        let decoders = OTLPPair()
-        let tags: [UInt8] = [0, 1, 2, 8, 9, 0x0A, 0x12, 0x1A, 0x2A, 0x32, 0x7F, 0x80, 0xC3, 0xFF]
-        for index in 0..<250 {
-            let request = index % 2 == 0 ? writer.request() : nil
-            let protobuf = request?.protobuf() ?? RealRequest.protobuf
-            let json = Array((request?.json() ?? RealRequest.json).utf8)
-            for _ in 0..<6 {
-                let body = writer.random.mutated(protobuf, tags)
-                expectRefusedOrWhole(body.count) { () throws(LogDecodingError) in
-                    [try decoders.read(body, LogRules(times: .sls))]
-                }
-                let text = writer.random.mutated(json, temptingInJSON)
-                expectRefusedOrWhole(text.count) { () throws(LogDecodingError) in
-                    try padded(text) { text throws(LogDecodingError) in
-                        let timing = BatchTiming(arrival: arrival)
-                        return [OTLPPair.only(try decoders.json.decodeOTLP(text, timing))]
-                    }
-                }
-            }
-        }
-    }
 }

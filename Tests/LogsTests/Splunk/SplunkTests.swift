@@ -186,28 +186,4 @@ struct SplunkTests {
         }
         #expect(try decoder.splunk(Self.body).reduce(0) { $0 + $1.logs.count } == 3)
     }
-
-    @Test("Broken bodies are refused with a place, or are whole logs", arguments: 0..<4)
-    func broken(seed: Int) throws {
-        var writer = JSONFuzzTests.Writer(random: SeededRandom(seed: UInt64(300 + seed)))
-        let decoder = JSONLogDecoder()
-        let rules = LogRules(times: .sls, late: .setAside)
-        for index in 0..<1500 {
-            var text = Self.body
-            if index % 2 == 0 {
-                text =
-                    #"{"event":\#(writer.value(1)),"time":\#(writer.scalar()),"#
-                    + #""host":\#(writer.scalar()),"fields":\#(writer.log())}"#
-            }
-            let body = writer.mostlyBroken(text)
-            do throws(SplunkFault) {
-                let events = try padded(body) { body throws(SplunkFault) in
-                    try decoder.decodeSplunk(body, BatchTiming(arrival: arrival), rules)
-                }
-                for event in events { expectReadable(event.logs) }
-            } catch {
-                #expect(0...body.count ~= error.cause.position, "\(error)")
-            }
-        }
-    }
 }
