@@ -57,7 +57,9 @@ private struct Backlog {
             let body = Array(("[" + logs.joined(separator: ",") + "]").utf8)
             return (body + [UInt8](repeating: 0, count: 64)).withUnsafeBytes { bytes in
                 let json = UnsafeRawBufferPointer(rebasing: bytes[..<body.count])
-                guard let batch = try? decoder.decodePlain(json, BatchTiming(arrival: .now)) else {
+                guard
+                    let batch = try? decoder.decodePlain(LogBody(json, BatchTiming(arrival: .now)))
+                else {
                     fatalError("a body is not readable")
                 }
                 return batch.sound

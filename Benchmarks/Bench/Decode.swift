@@ -9,7 +9,8 @@ func runDecode(bodies: String, seconds: Double) {
     let json = JSONLogDecoder()
     let rules = LogRules(times: .sls)
     func read(_ file: UnsafeRawBufferPointer) -> EncodedLogs {
-        guard let logs = try? json.decodePlain(file, BatchTiming(arrival: .now), rules) else {
+        guard let logs = try? json.decodePlain(LogBody(file, BatchTiming(arrival: .now), rules))
+        else {
             fatalError("a body is not readable")
         }
         return logs.sound
@@ -31,7 +32,8 @@ func runDecode(bodies: String, seconds: Double) {
     measure("decode_putlogs", seconds) {
         next += 1
         let group = groups[next % groups.count]
-        guard let logs = try? putLogs.decode(group, BatchTiming(arrival: .now), rules) else {
+        guard let logs = try? putLogs.decode(LogBody(group, BatchTiming(arrival: .now), rules))
+        else {
             fatalError("a group is not readable")
         }
         return (logs.logs.sound.count, group.count)

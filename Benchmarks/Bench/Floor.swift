@@ -28,8 +28,10 @@ func runFloor(bodies: String, scratch: String, seconds: Double) {
             next += 1
             guard
                 let batch = try? decoder.decodePlain(
-                    UnsafeRawBufferPointer(rebasing: file[..<(file.count - 64)]),
-                    BatchTiming(arrival: .now)
+                    LogBody(
+                        UnsafeRawBufferPointer(rebasing: file[..<(file.count - 64)]),
+                        BatchTiming(arrival: .now)
+                    )
                 ).sound
             else { fatalError("a body is not readable") }
             let block = LZ4.compress(batch.bytes)

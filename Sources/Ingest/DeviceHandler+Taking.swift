@@ -88,20 +88,20 @@ extension DeviceHandler {
         _ content: UnsafeRawBufferPointer,
         _ key: String?,
         _ repeatedBytesMax: Int
+        var rules = tables.routing.rules(for: target)
+        rules.damage = request.admitted.damage
     ) throws(Refusal) -> TakenLogs {
         let (head, target) = (request.head, request.admitted.target)
         let question = LogRequest(
             head: head,
-            content: content,
+            body: LogBody(content, timing(head, for: target.destination), rules),
             target: target,
             table: tables.routing,
             queue: shared.queue,
-            timing: timing(head, for: target.destination),
             limits: shared.limits,
             repeatedBytesMax: repeatedBytesMax,
             recognizesContent: shared.recognizesRepeats && key == nil,
             hidesKey: request.sender != nil,
-            damage: request.admitted.damage,
             plainStatus: tables.access.plainStatus
         )
         var taken = try request.admitted.reader.read(question, decoder)

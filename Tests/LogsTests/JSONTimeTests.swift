@@ -175,7 +175,7 @@ struct JSONTimeTests {
     ) throws(LogDecodingError) -> DecodedLogs {
         try padded(Array(body.utf8)) { body throws(LogDecodingError) in
             let timing = BatchTiming(arrival: arrival)
-            return try decoder.decodePlain(body, timing, rules, timeField: field)
+            return try decoder.decodePlain(LogBody(body, timing, rules), timeField: field)
         }
     }
 

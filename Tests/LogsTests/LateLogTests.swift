@@ -59,7 +59,7 @@ struct LateLogTests {
         let times = [now, now + 86_400 - 3600, now + 86_400 + 60, now + 86_400 + 61]
         let body = times.map { #"{"__time__":\#($0),"n":\#($0 - now)}"# }.joined()
         let logs = try padded(Array(body.utf8)) { body throws(LogDecodingError) in
-            try decoder.decodePlain(body, timing, rules)
+            try decoder.decodePlain(LogBody(body, timing, rules))
         }
         #expect(try logs.sound.read().map(\.fields) == [[["n", "82800"]], [["n", "86460"]]])
         #expect(logs.faulty.map(\.fault) == [.tooOld(.seconds(3600)), .tooNew(.seconds(60))])

@@ -177,22 +177,22 @@ struct OversizeTests {
         func refused(_ text: String, _ read: (UnsafeRawBufferPointer) throws -> Void) -> String? {
             reason { try padded(Array(text.utf8), read) }
         }
-        #expect(refused(log) { _ = try decoder.decodePlain($0, timing) } == expected)
+        #expect(refused(log) { _ = try decoder.decodePlain(LogBody($0, timing)) } == expected)
         #expect(
             refused("{\"__logs__\":[\(log)]}") {
-                _ = try decoder.decodeTracking($0, timing)
+                _ = try decoder.decodeTracking(LogBody($0, timing))
             }
                 == expected
         )
         #expect(
             refused("{\"event\":\"x\",\"fields\":\(log)}") {
-                _ = try decoder.decodeSplunk($0, timing)
+                _ = try decoder.decodeSplunk(LogBody($0, timing))
             }
                 == (count < 100 ? nil : Self.reason)
         )
         let push = "{\"streams\":[{\"stream\":{},\"values\":[[\"1\",\"x\",\(log)]]}]}"
         #expect(
-            refused(push) { _ = try decoder.decodeLoki($0, timing) }
+            refused(push) { _ = try decoder.decodeLoki(LogBody($0, timing)) }
                 == (count < 100 ? nil : Self.reason)
         )
         // Of `_bulk` it costs the document, and no other.
@@ -205,7 +205,9 @@ struct OversizeTests {
         }
         #expect(faults == [expected ?? "", ""])
         // The next log starts with a new count.
-        #expect(refused("{\(members(100))}") { _ = try decoder.decodePlain($0, timing) } == nil)
+        #expect(
+            refused("{\(members(100))}") { _ = try decoder.decodePlain(LogBody($0, timing)) } == nil
+        )
     }
 
     @Test("PutLogs, copied as it is and written field by field", arguments: [100, 101])
@@ -223,7 +225,7 @@ struct OversizeTests {
         let decoder = JSONLogDecoder(limits: Self.limits)
         let log =
             "{\(members(90)),\(Array(repeating: "\"n1\":1", count: 1000).joined(separator: ","))}"
-        let logs = try padded(Array(log.utf8)) { try decoder.decodePlain($0, timing) }
+        let logs = try padded(Array(log.utf8)) { try decoder.decodePlain(LogBody($0, timing)) }
         #expect(try logs.sound.read()[0].fields.count == 90)
     }
 }

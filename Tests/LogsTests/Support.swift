@@ -109,7 +109,7 @@ extension JSONLogDecoder {
     ) throws(LogDecodingError) -> DecodedLogs {
         let timing = BatchTiming(arrival: arrival, skew: ClockSkew(seconds: skew))
         return try padded(body) { body throws(LogDecodingError) in
-            try decodePlain(body, timing, rules)
+            try decodePlain(LogBody(body, timing, rules))
         }
     }
 
@@ -128,7 +128,7 @@ extension JSONLogDecoder {
     ) throws(LogDecodingError) -> TrackedLogs {
         try padded(body) { body throws(LogDecodingError) in
             let timing = BatchTiming(arrival: arrival)
-            return try decodeTracking(body, timing, rules, timeParts: timeParts)
+            return try decodeTracking(LogBody(body, timing, rules), timeParts: timeParts)
         }
     }
 }
@@ -199,7 +199,7 @@ extension PutLogsDecoder {
     ) throws(LogDecodingError) -> TrackedLogs {
         let timing = BatchTiming(arrival: arrival, skew: ClockSkew(seconds: skew))
         return try padded(body) { body throws(LogDecodingError) in
-            try decode(body, timing, rules)
+            try decode(LogBody(body, timing, rules))
         }
     }
 

@@ -134,7 +134,8 @@ extension AdminCall {
         let decoded = padded.withUnsafeBytes { bytes in
             Result { () throws(LogDecodingError) in
                 let text = UnsafeRawBufferPointer(rebasing: bytes.prefix(body.count))
-                return try JSONLogDecoder().decodePlain(text, BatchTiming(arrival: .now)).sound
+                return try JSONLogDecoder().decodePlain(LogBody(text, BatchTiming(arrival: .now)))
+                    .sound
             }
         }
         let logs: EncodedLogs

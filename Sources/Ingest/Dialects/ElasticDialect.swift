@@ -60,12 +60,7 @@ private struct BulkLogReader: LogReader {
 
     func read(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) -> TakenLogs {
         let logs = try Refusal.decoding(
-            try decoder.json.decodeBulk(
-                request.content,
-                request.timing,
-                request.rules,
-                index: index
-            )
+            try decoder.json.decodeBulk(request.body, index: index)
         )
         let targets = logs.parts.map { part in
             Result { () throws(Refusal) in try target(of: part.index, request) }
@@ -207,12 +202,7 @@ private struct DocumentLogReader: LogReader {
 
     func read(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) -> TakenLogs {
         let logs = try Refusal.decoding(
-            try decoder.json.decodeDocument(
-                request.content,
-                request.timing,
-                request.rules,
-                id: id
-            )
+            try decoder.json.decodeDocument(request.body, id: id)
         )
         let tag = ElasticIndex.tag(of: index)
         let tracked = TrackedLogs(logs: logs)

@@ -104,10 +104,9 @@ private struct LokiLogReader: LogReader {
         of request: LogRequest,
         _ decoder: BodyDecoder
     ) throws(LogDecodingError) -> [TrackedLogs] {
-        let (content, timing, rules) = (request.content, request.timing, request.rules)
-        return switch encoding {
-        case .json: try decoder.json.decodeLoki(content, timing, rules)
-        case .protobuf: try decoder.loki.decode(content, timing, rules)
+        switch encoding {
+        case .json: try decoder.json.decodeLoki(request.body)
+        case .protobuf: try decoder.loki.decode(request.body)
         }
     }
 

@@ -59,20 +59,13 @@ private struct OTLPLogReader: LogReader {
         of request: LogRequest,
         _ decoder: BodyDecoder
     ) throws(LogDecodingError) -> [TrackedLogs] {
-        let (content, timing, rules) = (request.content, request.timing, request.rules)
-        let bytesMax = request.repeatedBytesMax
+        let (body, bytesMax) = (request.body, request.repeatedBytesMax)
         let byService = request.table.router != nil
         return switch encoding {
         case .json:
-            try decoder.json.decodeOTLP(
-                content,
-                timing,
-                rules,
-                atMost: bytesMax,
-                byService: byService
-            )
+            try decoder.json.decodeOTLP(body, atMost: bytesMax, byService: byService)
         case .protobuf:
-            try decoder.otlp.decode(content, timing, rules, atMost: bytesMax, byService: byService)
+            try decoder.otlp.decode(body, atMost: bytesMax, byService: byService)
         }
     }
 }

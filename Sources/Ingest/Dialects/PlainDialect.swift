@@ -66,16 +66,10 @@ private struct PlainLogReader: LogReader {
         _ request: LogRequest,
         _ decoder: BodyDecoder
     ) throws(LogDecodingError) -> DecodedLogs {
-        let (content, timing, rules) = (request.content, request.timing, request.rules)
         switch query.format {
-        case .lines: return try decoder.lines.decode(content, timing, rules)
+        case .lines: try decoder.lines.decode(request.body)
         case .json:
-            return try decoder.json.decodePlain(
-                content,
-                timing,
-                rules,
-                timeField: query.timeField
-            )
+            try decoder.json.decodePlain(request.body, timeField: query.timeField)
         }
     }
 

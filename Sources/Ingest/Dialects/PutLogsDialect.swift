@@ -57,20 +57,15 @@ private struct PutLogsLogReader: LogReader {
         _ request: LogRequest,
         _ decoder: BodyDecoder
     ) throws(LogDecodingError) -> [TrackedLogs] {
-        let (content, timing, rules) = (request.content, request.timing, request.rules)
+        let (body, content) = (request.body, request.content)
         if request.head.field("x-log-mode") == "batch_group" {
-            return try decoder.putLogs.decodePackages(
-                content,
-                timing,
-                rules,
-                inflating: decoder.limit
-            )
+            return try decoder.putLogs.decodePackages(body, inflating: decoder.limit)
         }
         // Headers about the body are often wrong; its first bytes are not.
         if content.beginsAsObject || request.head.saysJSON && !content.beginsAsLogGroup {
-            return [try decoder.json.decodeTracking(content, timing, rules, timeParts: true)]
+            return [try decoder.json.decodeTracking(body, timeParts: true)]
         }
-        return [try decoder.putLogs.decode(content, timing, rules)]
+        return [try decoder.putLogs.decode(body)]
     }
 }
 

@@ -83,11 +83,7 @@ private struct SplunkEventReader: LogReader {
     func read(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) -> TakenLogs {
         let groups: [SplunkEvents]
         do throws(SplunkFault) {
-            groups = try decoder.json.decodeSplunk(
-                request.content,
-                request.timing,
-                request.rules
-            )
+            groups = try decoder.json.decodeSplunk(request.body)
         } catch {
             throw Refusal(error)
         }
@@ -127,11 +123,7 @@ private struct SplunkLineReader: LogReader {
         guard !request.content.isEmpty else { throw noData }
         var events = origin
         do throws(LogDecodingError) {
-            events.logs = try decoder.lines.decode(
-                request.content,
-                request.timing,
-                request.rules
-            )
+            events.logs = try decoder.lines.decode(request.body)
         } catch {
             throw .tooLarge(error.description, position: error.position)
         }
@@ -320,8 +312,7 @@ struct AcknowledgementQuery {
         let room = request.limits.http.answerBytes - #"{"acks":{}}"#.utf8.count
         let numbers = try Refusal.decoding(
             try decoder.json.decodeAcknowledgements(
-                request.content,
-                request.timing,
+                request.body,
                 atMost: min(Self.idsMax, room / Self.bytesOfID)
             )
         )

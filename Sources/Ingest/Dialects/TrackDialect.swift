@@ -68,12 +68,11 @@ private struct TrackBodyReader: LogReader {
     var tag: String? { logstore }
 
     func read(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) -> TakenLogs {
-        let (content, timing, rules) = (request.content, request.timing, request.rules)
         // The iOS SDK sends protobuf without compression.
         let tracked = try Refusal.decoding(
-            content.beginsAsLogGroup
-                ? try decoder.putLogs.decode(content, timing, rules)
-                : try decoder.json.decodeTracking(content, timing, rules)
+            request.content.beginsAsLogGroup
+                ? try decoder.putLogs.decode(request.body)
+                : try decoder.json.decodeTracking(request.body)
         )
         return TakenLogs([LogGroup(tracked, request.target, tag: logstore)], of: request)
     }
@@ -111,15 +110,15 @@ private struct TrackQueryReader: LogReader {
         _ decoder: QueryLogDecoder
     ) throws(Refusal) -> TrackedLogs {
         let head = request.head
+        var body = request.body
         let query = head.query ?? 0..<0
         do throws(LogDecodingError) {
             return try head.bytes.withUnsafeBufferPointer { bytes throws(LogDecodingError) in
-                try decoder.decode(
-                    UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes[query])),
+                body.bytes = UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes[query]))
+                return try decoder.decode(
+                    body,
                     adding: addsBrowser ? head.browserFields : [],
-                    leavingOut: request.hidesKey ? RequestHead.keyParameter : nil,
-                    request.timing,
-                    request.rules
+                    leavingOut: request.hidesKey ? RequestHead.keyParameter : nil
                 )
             }
         } catch {

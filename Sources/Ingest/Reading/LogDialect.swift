@@ -94,15 +94,15 @@ enum TagText {
 /// A request as a dialect reads it.
 struct LogRequest {
     let head: RequestHead
-    /// The inflated body. Valid during the read; 64 bytes after its end may be read too.
-    let content: UnsafeRawBufferPointer
+    /// The inflated body, with the destination's rules for logs and the request's rule for damaged
+    /// JSON. Valid during the read; 64 bytes after its end may be read too.
+    let body: LogBody
     /// The target that the head names.
     let target: RoutingTable.Target
     /// Finds the targets of logs that name their own.
     let table: RoutingTable
     /// Tells which of those targets have room.
     let queue: any BatchQueue
-    let timing: BatchTiming
     let limits: LimitSettings
     /// The size that the request's logs may reach together when each repeats their common fields.
     /// It follows from the size of the body.
@@ -112,17 +112,10 @@ struct LogRequest {
     let recognizesContent: Bool
     /// True: `key` in the query is a device's key, not a field of a log.
     let hidesKey: Bool
-    /// What the request wants done with damaged JSON.
-    let damage: LogRules.Damage
     /// The status of an accepted request of `/logs`, unless its query names one.
     let plainStatus: Int
 
-    /// The destination's rules for logs, with the request's rule for damaged JSON.
-    var rules: LogRules {
-        var rules = table.rules(for: target)
-        rules.damage = damage
-        return rules
-    }
+    var content: UnsafeRawBufferPointer { body.bytes }
 
     func identity(_ kind: RequestIdentity, _ marks: [String]) -> [UInt8] {
         kind.digest(marks, content, target)

@@ -118,7 +118,7 @@ package struct RouteTester {
                 let content = UnsafeRawBufferPointer(
                     UnsafeBufferPointer(rebasing: bytes[..<json.count])
                 )
-                return try decoder.json.decodePlain(content, timing, rules)
+                return try decoder.json.decodePlain(LogBody(content, timing, rules))
             }
         } catch {
             throw HTTPProblem(400, "PostBodyInvalid", "logs[\(number)]: \(error.reason)")

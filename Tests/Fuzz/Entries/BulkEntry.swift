@@ -12,7 +12,7 @@ enum BulkEntry: FuzzEntry {
         let decoder = JSONLogDecoder(limits: Fixed.limits)
         for rules in [Fixed.strict, Fixed.mending] {
             let read = try readTwice(body) { body throws(LogDecodingError) in
-                try decoder.decodeBulk(body, Fixed.timing, rules, index: "i")
+                try decoder.decodeBulk(LogBody(body, Fixed.timing, rules), index: "i")
             }
             switch read {
             case .failure(let fault): try fault.isInside(body)

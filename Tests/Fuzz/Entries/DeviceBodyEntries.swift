@@ -7,7 +7,7 @@ enum LokiEntry: FuzzEntry {
     static func run(_ body: [UInt8]) throws(Contradiction) {
         let decoder = LokiDecoder(limits: Fixed.limits)
         let read = try readTwice(body) { body throws(LogDecodingError) in
-            try decoder.decode(body, Fixed.timing, Fixed.strict).map(ReadGroup.init)
+            try decoder.decode(LogBody(body, Fixed.timing, Fixed.strict)).map(ReadGroup.init)
         }
         try read.keepsPromises(of: body)
         try read.hasEachStreamOnce()
@@ -22,7 +22,7 @@ enum LokiJSONEntry: FuzzEntry {
         let decoder = JSONLogDecoder(limits: Fixed.limits)
         for rules in [Fixed.strict, Fixed.mending] {
             let read = try readTwice(body) { body throws(LogDecodingError) in
-                try decoder.decodeLoki(body, Fixed.timing, rules).map(ReadGroup.init)
+                try decoder.decodeLoki(LogBody(body, Fixed.timing, rules)).map(ReadGroup.init)
             }
             try read.keepsPromises(of: body)
             try read.hasEachStreamOnce()
@@ -48,7 +48,7 @@ enum OTLPEntry: FuzzEntry {
     static func run(_ body: [UInt8]) throws(Contradiction) {
         let decoder = OTLPDecoder(limits: Fixed.limits)
         try runOTLP(body) { body, rules, bytesMax throws(LogDecodingError) in
-            try decoder.decode(body, Fixed.timing, rules, atMost: bytesMax)
+            try decoder.decode(LogBody(body, Fixed.timing, rules), atMost: bytesMax)
         }
     }
 }
@@ -60,7 +60,7 @@ enum OTLPJSONEntry: FuzzEntry {
     static func run(_ body: [UInt8]) throws(Contradiction) {
         let decoder = JSONLogDecoder(limits: Fixed.limits)
         try runOTLP(body) { body, rules, bytesMax throws(LogDecodingError) in
-            try decoder.decodeOTLP(body, Fixed.timing, rules, atMost: bytesMax)
+            try decoder.decodeOTLP(LogBody(body, Fixed.timing, rules), atMost: bytesMax)
         }
     }
 }
@@ -97,7 +97,7 @@ enum PackageEntry: FuzzEntry {
     static func run(_ body: [UInt8]) throws(Contradiction) {
         let decoder = PutLogsDecoder(limits: Fixed.limits)
         let read = try readTwice(body) { body throws(LogDecodingError) in
-            try decoder.decodePackages(body, Fixed.timing, Fixed.strict, inflating: limit)
+            try decoder.decodePackages(LogBody(body, Fixed.timing, Fixed.strict), inflating: limit)
                 .map(ReadGroup.init)
         }
         try read.keepsPromises(of: body)
@@ -116,14 +116,14 @@ enum PutLogsEntry: FuzzEntry {
         let decoder = PutLogsDecoder(limits: Fixed.limits)
         for rules in [Fixed.strict, Fixed.apart] {
             let read = try readTwice(body) { body throws(LogDecodingError) in
-                [ReadGroup(try decoder.decode(body, Fixed.timing, rules))]
+                [ReadGroup(try decoder.decode(LogBody(body, Fixed.timing, rules)))]
             }
             try read.keepsPromises(of: body)
         }
         // A log that SLS would take as it is arrives as it is.
         guard let sent = SandboxReading(body) else { return }
         let larger = PutLogsDecoder()
-        let tracked = exactly(body) { body in try? larger.decode(body, Fixed.timing) }
+        let tracked = exactly(body) { body in try? larger.decode(LogBody(body, Fixed.timing)) }
         guard let tracked, let arrived = SandboxReading(ReadGroup(tracked).group) else {
             throw Contradiction(description: "SLS would take the group, and it does not arrive")
         }
@@ -157,7 +157,7 @@ enum SplunkEntry: FuzzEntry {
         let decoder = JSONLogDecoder(limits: Fixed.limits)
         for rules in [Fixed.strict, Fixed.mending] {
             let read = try readTwice(body) { body throws(SplunkFault) in
-                try decoder.decodeSplunk(body, Fixed.timing, rules)
+                try decoder.decodeSplunk(LogBody(body, Fixed.timing, rules))
             }
             try keepsPromises(read, of: body)
         }
@@ -196,9 +196,7 @@ enum TrackingEntry: FuzzEntry {
         ] {
             let read = try readTwice(body) { body throws(LogDecodingError) in
                 let tracked = try decoder.decodeTracking(
-                    body,
-                    Fixed.timing,
-                    rules,
+                    LogBody(body, Fixed.timing, rules),
                     timeParts: hasParts
                 )
                 return [ReadGroup(tracked)]
@@ -209,7 +207,7 @@ enum TrackingEntry: FuzzEntry {
         let larger = JSONLogDecoder()
         let read = Beyond.tempting.padded(body) { body in
             Result { () throws(LogDecodingError) in
-                try larger.decodeTracking(body, Fixed.timing)
+                try larger.decodeTracking(LogBody(body, Fixed.timing))
             }
         }
         switch read {
@@ -228,7 +226,7 @@ enum LineEntry: FuzzEntry {
     static func run(_ body: [UInt8]) throws(Contradiction) {
         let decoder = LineLogDecoder(limits: Fixed.limits)
         let read = try readTwice(body) { body throws(LogDecodingError) in
-            [ReadGroup(try decoder.decode(body, Fixed.timing, Fixed.strict))]
+            [ReadGroup(try decoder.decode(LogBody(body, Fixed.timing, Fixed.strict)))]
         }
         try read.keepsPromises(of: body)
         guard case .success(let groups) = read else { return }
@@ -247,7 +245,11 @@ enum PlainEntry: FuzzEntry {
         let decoder = JSONLogDecoder(limits: Fixed.limits)
         for rules in [Fixed.strict, Fixed.apart] {
             let logs = try readTwice(body) { body throws(LogDecodingError) in
-                [ReadGroup(try decoder.decodePlain(body, Fixed.timing, rules, timeField: "ts"))]
+                [
+                    ReadGroup(
+                        try decoder.decodePlain(LogBody(body, Fixed.timing, rules), timeField: "ts")
+                    )
+                ]
             }
             try logs.keepsPromises(of: body)
         }
@@ -263,7 +265,7 @@ enum PlainEntry: FuzzEntry {
         func read(_ rules: LogRules) throws(Contradiction) -> Result<[ReadGroup], LogDecodingError>
         {
             try readTwice(body) { body throws(LogDecodingError) in
-                [ReadGroup(try decoder.decodePlain(body, Fixed.timing, rules))]
+                [ReadGroup(try decoder.decodePlain(LogBody(body, Fixed.timing, rules)))]
             }
         }
         let mended = try read(Fixed.mending)
@@ -291,7 +293,9 @@ enum PlainEntry: FuzzEntry {
         else { return }
         let decoder = JSONLogDecoder()
         let read = Beyond.tempting.padded(body) { body in
-            Result { () throws(LogDecodingError) in try decoder.decodePlain(body, Fixed.timing) }
+            Result { () throws(LogDecodingError) in
+                try decoder.decodePlain(LogBody(body, Fixed.timing))
+            }
         }
         guard case .success(let decoded) = read else {
             throw Contradiction(description: "refused, where others see logs: \(read)")

@@ -94,7 +94,10 @@ enum QueryEntry: FuzzEntry {
         let read = try readTwice(query) { query throws(LogDecodingError) in
             [
                 ReadGroup(
-                    try decoder.decode(query, leavingOut: "key", Fixed.timing, Fixed.strict)
+                    try decoder.decode(
+                        LogBody(query, Fixed.timing, Fixed.strict),
+                        leavingOut: "key"
+                    )
                 )
             ]
         }

@@ -10,7 +10,7 @@ extension JSONLogDecoder {
         index: String? = nil
     ) throws(LogDecodingError) -> BulkLogs {
         try padded(body) { body throws(LogDecodingError) in
-            try decodeBulk(body, BatchTiming(arrival: arrival), rules, index: index)
+            try decodeBulk(LogBody(body, BatchTiming(arrival: arrival), rules), index: index)
         }
     }
 

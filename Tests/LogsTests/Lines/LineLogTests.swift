@@ -10,11 +10,9 @@ import Testing
         let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: body.count, alignment: 1)
         copy.copyBytes(from: body)
         defer { copy.deallocate() }
-        return try decoder.decode(
-            UnsafeRawBufferPointer(copy),
-            BatchTiming(arrival: arrival),
-            LogRules(times: .sls)
-        )
+        let rules = LogRules(times: .sls)
+        let timing = BatchTiming(arrival: arrival)
+        return try decoder.decode(LogBody(UnsafeRawBufferPointer(copy), timing, rules))
     }
 
     private func lines(_ body: String) throws -> [String] {
@@ -83,9 +81,12 @@ import Testing
         limits.logs = 2
         let decoder = LineLogDecoder(limits: limits)
         let timing = BatchTiming(arrival: arrival)
-        #expect(try padded(Array("a\nb\n\n".utf8)) { try decoder.decode($0, timing) }.count == 2)
+        #expect(
+            try padded(Array("a\nb\n\n".utf8)) { try decoder.decode(LogBody($0, timing)) }.count
+                == 2
+        )
         let fault = #expect(throws: LogDecodingError.self) {
-            try padded(Array("a\nb\n\nc".utf8)) { try decoder.decode($0, timing) }
+            try padded(Array("a\nb\n\nc".utf8)) { try decoder.decode(LogBody($0, timing)) }
         }
         #expect(fault?.position == 5)
     }

@@ -95,7 +95,7 @@ struct LokiPair {
         _ rules: LogRules = LogRules(times: .sls)
     ) throws(LogDecodingError) -> [TrackedLogs] {
         try padded(body) { body throws(LogDecodingError) in
-            try protobuf.decode(body, timing, rules)
+            try protobuf.decode(LogBody(body, timing, rules))
         }
     }
 
@@ -104,7 +104,7 @@ struct LokiPair {
         _ rules: LogRules = LogRules(times: .sls)
     ) throws(LogDecodingError) -> [TrackedLogs] {
         try padded(Array(text.utf8)) { body throws(LogDecodingError) in
-            try json.decodeLoki(body, timing, rules)
+            try json.decodeLoki(LogBody(body, timing, rules))
         }
     }
 

@@ -113,8 +113,10 @@ import Testing
         for count in [3, 4] {
             let scope = SampleRequest.Scope(records: .init(repeating: .init(), count: count))
             let request = SampleRequest([([], [scope])])
-            let taken = try? padded(request.protobuf()) { try protobuf.decode($0, timing) }
-            let same = try? padded(Array(request.json().utf8)) { try json.decodeOTLP($0, timing) }
+            let taken = try? padded(request.protobuf()) { try protobuf.decode(LogBody($0, timing)) }
+            let same = try? padded(Array(request.json().utf8)) {
+                try json.decodeOTLP(LogBody($0, timing))
+            }
             #expect(taken.map(OTLPPair.only)?.count == (count == 3 ? 3 : nil))
             #expect(same.map(OTLPPair.only) == taken.map(OTLPPair.only))
         }

@@ -175,7 +175,7 @@ struct OTLPPair {
     ) throws(LogDecodingError) -> [TrackedLogs] {
         let timing = BatchTiming(arrival: arrival, skew: ClockSkew(seconds: skew))
         return try padded(body) { body throws(LogDecodingError) in
-            try protobuf.decode(body, timing, rules, atMost: bytesMax)
+            try protobuf.decode(LogBody(body, timing, rules), atMost: bytesMax)
         }
     }
 
@@ -187,7 +187,7 @@ struct OTLPPair {
     ) throws(LogDecodingError) -> [TrackedLogs] {
         let timing = BatchTiming(arrival: arrival, skew: ClockSkew(seconds: skew))
         return try padded(Array(text.utf8)) { body throws(LogDecodingError) in
-            try json.decodeOTLP(body, timing, rules, atMost: bytesMax)
+            try json.decodeOTLP(LogBody(body, timing, rules), atMost: bytesMax)
         }
     }
 }

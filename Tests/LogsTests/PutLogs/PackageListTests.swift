@@ -22,8 +22,7 @@ import Testing
     ) throws(LogDecodingError) -> [TrackedLogs] {
         try padded(body) { body throws(LogDecodingError) in
             try (decoder ?? self.decoder).decodePackages(
-                body,
-                BatchTiming(arrival: arrival),
+                LogBody(body, BatchTiming(arrival: arrival)),
                 inflating: limit
             )
         }

@@ -65,10 +65,8 @@ struct PutLogsTests {
         let literal = [0xF0, 0x75] + referenceGroup
         for block in [block, literal] {
             let tracked = try block.withUnsafeBytes { block in
-                try decoder.decode(
-                    try inflater.inflate(block, .lz4, rawBytes: 132),
-                    BatchTiming(arrival: arrival)
-                )
+                let content = try inflater.inflate(block, .lz4, rawBytes: 132)
+                return try decoder.decode(LogBody(content, BatchTiming(arrival: arrival)))
             }
             #expect(try tracked.logs == decoder.read(referenceGroup).logs)
         }

@@ -11,7 +11,7 @@ import Testing
         adding fields: [QueryLogDecoder.Field] = []
     ) throws(LogDecodingError) -> TrackedLogs {
         try padded(Array(query)) { query throws(LogDecodingError) in
-            try decoder.decode(query, adding: fields, BatchTiming(arrival: arrival))
+            try decoder.decode(LogBody(query, BatchTiming(arrival: arrival)), adding: fields)
         }
     }
 

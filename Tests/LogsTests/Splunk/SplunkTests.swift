@@ -9,7 +9,7 @@ extension JSONLogDecoder {
         _ rules: LogRules = LogRules()
     ) throws(SplunkFault) -> [SplunkEvents] {
         try padded(Array(body.utf8)) { body throws(SplunkFault) in
-            try decodeSplunk(body, BatchTiming(arrival: arrival), rules)
+            try decodeSplunk(LogBody(body, BatchTiming(arrival: arrival), rules))
         }
     }
 }
@@ -176,7 +176,7 @@ struct SplunkTests {
         for count in 0..<bytes.count {
             do throws(SplunkFault) {
                 let events = try padded(Array(bytes[..<count])) { body throws(SplunkFault) in
-                    try decoder.decodeSplunk(body, BatchTiming(arrival: arrival))
+                    try decoder.decodeSplunk(LogBody(body, BatchTiming(arrival: arrival)))
                 }
                 // Behind the first event, where nothing of the second has come.
                 #expect(events.reduce(0) { $0 + $1.logs.count } == 1, "\(count)")

@@ -16,19 +16,17 @@ extension JSONLogDecoder {
     /// Each line is read by itself, so a document that is no JSON, or one of an index too many,
     /// costs no other document. `@timestamp` gives a log's time, `_id` is a field of it.
     package func decodeBulk(
-        _ bytes: UnsafeRawBufferPointer,
-        _ timing: BatchTiming,
-        _ rules: LogRules = LogRules(),
+        _ body: LogBody,
         index: String? = nil
     ) throws(LogDecodingError) -> BulkLogs {
         let text = UnsafeBufferPointer(
-            start: bytes.bindMemory(to: UInt8.self).baseAddress,
-            count: bytes.count
+            start: body.bytes.bindMemory(to: UInt8.self).baseAddress,
+            count: body.bytes.count
         )
-        let body = JSONBody(bytes, timing, rules, Self.documentOptions)
+        let body = body.with(Self.documentOptions)
         var bulk = BulkReading(text, index, reader.limits)
         reader.startBody(body)
-        defer { shrink(after: bytes.count) }
+        defer { shrink(after: body.bytes.count) }
         while let line = bulk.nextLine() {
             do throws(JSONFault) {
                 let isAction = try read(line, of: body) { json throws(JSONFault) in
@@ -46,12 +44,10 @@ extension JSONLogDecoder {
     /// Reads one document of Elasticsearch, on any number of lines, as one log; `id` is a field of
     /// it.
     package func decodeDocument(
-        _ bytes: UnsafeRawBufferPointer,
-        _ timing: BatchTiming,
-        _ rules: LogRules = LogRules(),
+        _ body: LogBody,
         id: String? = nil
     ) throws(LogDecodingError) -> DecodedLogs {
-        try decode(JSONBody(bytes, timing, rules, Self.documentOptions)) { json throws(JSONFault) in
+        try decode(body.with(Self.documentOptions)) { json throws(JSONFault) in
             try json.elasticDocument(id: id.map { Array($0.utf8) } ?? [])
             try json.cursor.expectEnd()
             return json.writer.logs
@@ -62,7 +58,7 @@ extension JSONLogDecoder {
     private func readDocument(
         _ bulk: inout BulkReading,
         after line: BulkLine,
-        of body: JSONBody
+        of body: LogBody
     ) throws(LogDecodingError) {
         let part = try bulk.part(at: line)
         if bulk.action.operation == .delete { return bulk.append(.unsupported, at: part) }
@@ -89,7 +85,7 @@ extension JSONLogDecoder {
     /// Reads a line, if need be with its damaged bytes replaced. False when the line is blank.
     private func read(
         _ line: BulkLine,
-        of body: JSONBody,
+        of body: LogBody,
         _ take: (inout JSONLogReader) throws(JSONFault) -> Void
     ) throws(JSONFault) -> Bool {
         let text = line.text

@@ -23,7 +23,7 @@ package final class JSONLogDecoder {
     /// Reads a body as a whole. If that fails and the rules allow it, the whole body is read again
     /// with its damaged bytes replaced, so a sound body pays nothing for it.
     func decode<Result>(
-        _ body: JSONBody,
+        _ body: LogBody,
         _ take: (inout JSONLogReader) throws(JSONFault) -> Result
     ) throws(LogDecodingError) -> Result {
         try reading(body.bytes) { text, _ throws(JSONFault) in
@@ -69,7 +69,7 @@ package final class JSONLogDecoder {
     /// Begins a body and reads it as one text.
     func read<Result>(
         _ text: UnsafeBufferPointer<UInt8>,
-        of body: JSONBody,
+        of body: LogBody,
         isRepaired: Bool = false,
         _ take: (inout JSONLogReader) throws(JSONFault) -> Result
     ) throws(JSONFault) -> Result {
@@ -95,25 +95,7 @@ package final class JSONLogDecoder {
     }
 }
 
-/// One body, and how its objects become logs.
-struct JSONBody {
-    let bytes: UnsafeRawBufferPointer
-    let timing: BatchTiming
-    let rules: LogRules
-    var options: JSONLogOptions
-
-    init(
-        _ bytes: UnsafeRawBufferPointer,
-        _ timing: BatchTiming,
-        _ rules: LogRules,
-        _ options: JSONLogOptions = JSONLogOptions()
-    ) {
-        self.bytes = bytes
-        self.timing = timing
-        self.rules = rules
-        self.options = options
-    }
-
+extension LogBody {
     /// True when a text with this fault may be read again with its damaged bytes replaced.
     func allowsRepair(of fault: JSONFault) -> Bool {
         rules.damage == .setAside && !fault.reason.concernsRequest

@@ -23,7 +23,7 @@ struct JSONLogReader: ~Copyable {
     }
 
     /// Begins a body. Its text, or the first of its texts, comes with `start`.
-    mutating func startBody(_ body: JSONBody) {
+    mutating func startBody(_ body: LogBody) {
         options = body.options
         unreadable = UnreadableTexts()
         writer.start(body.timing, body.rules)

@@ -15,14 +15,12 @@ package final class LineLogDecoder {
     }
 
     package func decode(
-        _ body: UnsafeRawBufferPointer,
-        _ timing: BatchTiming,
-        _ rules: LogRules = LogRules(),
+        _ body: LogBody,
         field: StaticString = "message"
     ) throws(LogDecodingError) -> DecodedLogs {
         defer { writer.shrink() }
-        writer.start(timing, rules)
-        let text = body.bindMemory(to: UInt8.self)
+        writer.start(body.timing, body.rules)
+        let text = body.bytes.bindMemory(to: UInt8.self)
         guard let first = text.baseAddress, !text.isEmpty else {
             throw LogDecodingError(position: 0, reason: "the body has no line")
         }

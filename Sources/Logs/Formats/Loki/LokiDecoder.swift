@@ -17,14 +17,10 @@ package final class LokiDecoder {
         reader = LokiProtobufReader(limits: limits)
     }
 
-    package func decode(
-        _ body: UnsafeRawBufferPointer,
-        _ timing: BatchTiming,
-        _ rules: LogRules = LogRules()
-    ) throws(LogDecodingError) -> [TrackedLogs] {
+    package func decode(_ body: LogBody) throws(LogDecodingError) -> [TrackedLogs] {
         defer { reader.shrink() }
-        reader.writer.start(timing, rules)
-        return try reader.push(body)
+        reader.writer.start(body.timing, body.rules)
+        return try reader.push(body.bytes)
     }
 }
 

@@ -2,13 +2,8 @@ extension JSONLogDecoder {
     /// Reads a push of Loki as JSON:
     /// `{"streams":[{"stream":{…labels},"values":[["ns","line",{…}]]}]}`. The result is that of
     /// `LokiDecoder`, which says more about it.
-    package func decodeLoki(
-        _ bytes: UnsafeRawBufferPointer,
-        _ timing: BatchTiming,
-        _ rules: LogRules = LogRules()
-    ) throws(LogDecodingError) -> [TrackedLogs] {
-        let body = JSONBody(bytes, timing, rules, JSONLogOptions(takesTimes: false))
-        return try decode(body) { json throws(JSONFault) in
+    package func decodeLoki(_ body: LogBody) throws(LogDecodingError) -> [TrackedLogs] {
+        try decode(body.with(JSONLogOptions(takesTimes: false))) { json throws(JSONFault) in
             var reader = LokiJSONReader()
             return try reader.push(&json)
         }

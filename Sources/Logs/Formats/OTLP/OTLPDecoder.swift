@@ -20,16 +20,14 @@ package final class OTLPDecoder {
     /// that would be more is read again: then logs that share much have it as tags, in a group of
     /// their own. With `byService`, each service's logs are a group.
     package func decode(
-        _ body: UnsafeRawBufferPointer,
-        _ timing: BatchTiming,
-        _ rules: LogRules = LogRules(),
+        _ body: LogBody,
         atMost bytesMax: Int = .max,
         byService: Bool = false
     ) throws(LogDecodingError) -> [TrackedLogs] {
         defer { reader.shrink() }
         return try OTLPForm.wholeElseLean { form throws(LogDecodingError) in
-            reader.start(timing, rules, form, atMost: bytesMax, byService: byService)
-            return try reader.request(body)
+            reader.start(body, form, atMost: bytesMax, byService: byService)
+            return try reader.request(body.bytes)
         }
     }
 }

@@ -3,14 +3,12 @@ extension JSONLogDecoder {
     /// are hexadecimal digits, enumerations are numbers, names are in lowerCamelCase or as the
     /// schema has them. `bytesMax` is that of `OTLPDecoder`.
     package func decodeOTLP(
-        _ body: UnsafeRawBufferPointer,
-        _ timing: BatchTiming,
-        _ rules: LogRules = LogRules(),
+        _ body: LogBody,
         atMost bytesMax: Int = .max,
         byService: Bool = false
     ) throws(LogDecodingError) -> [TrackedLogs] {
         try OTLPForm.wholeElseLean { form throws(LogDecodingError) in
-            try decode(JSONBody(body, timing, rules)) { json throws(JSONFault) in
+            try decode(body) { json throws(JSONFault) in
                 var reader = OTLPJSONReader(form, atMost: bytesMax, byService: byService)
                 return try reader.request(&json)
             }

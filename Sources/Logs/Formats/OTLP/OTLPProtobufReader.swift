@@ -20,14 +20,13 @@ struct OTLPProtobufReader: ~Copyable {
     }
 
     mutating func start(
-        _ timing: BatchTiming,
-        _ rules: LogRules,
+        _ body: LogBody,
         _ form: OTLPForm,
         atMost bytesMax: Int,
         byService: Bool
     ) {
         texts.startRequest(form, atMost: bytesMax, byService: byService)
-        writer.start(timing, rules)
+        writer.start(body.timing, body.rules)
     }
 
     mutating func shrink() {

@@ -2,17 +2,15 @@
 extension JSONLogDecoder {
     /// Reads each object as a log. A field of it called `timeField` is taken as `__time__` is.
     package func decodePlain(
-        _ bytes: UnsafeRawBufferPointer,
-        _ timing: BatchTiming,
-        _ rules: LogRules = LogRules(),
+        _ body: LogBody,
         timeField: String? = nil
     ) throws(LogDecodingError) -> DecodedLogs {
         let options = JSONLogOptions(
             keepsUnreadableTimes: false,
             timeField: timeField.map { TimeField($0) } ?? .none
         )
-        let body = JSONBody(bytes, timing, rules, options)
-        return try reading(bytes) { text, offset throws(JSONFault) in
+        let body = body.with(options)
+        return try reading(body.bytes) { text, offset throws(JSONFault) in
             do throws(JSONFault) {
                 return try read(text, of: body) { reader throws(JSONFault) in
                     try reader.logs()

@@ -20,14 +20,10 @@ package final class PutLogsDecoder {
         reader = PutLogsReader(limits: limits)
     }
 
-    package func decode(
-        _ body: UnsafeRawBufferPointer,
-        _ timing: BatchTiming,
-        _ rules: LogRules = LogRules()
-    ) throws(LogDecodingError) -> TrackedLogs {
+    package func decode(_ body: LogBody) throws(LogDecodingError) -> TrackedLogs {
         defer { reader.writer.shrink() }
-        reader.writer.start(timing, rules)
-        return try reader.group(body)
+        reader.writer.start(body.timing, body.rules)
+        return try reader.group(body.bytes)
     }
 
     /// Applies other rules to logs that were read before.
@@ -46,9 +42,7 @@ package final class PutLogsDecoder {
     /// Reads a list of packages (`x-log-mode: batch_group`), each a LogGroup of its own. The limits
     /// bound all of them together; packages are inflated one after the other.
     package func decodePackages(
-        _ body: UnsafeRawBufferPointer,
-        _ timing: BatchTiming,
-        _ rules: LogRules = LogRules(),
+        _ body: LogBody,
         inflating limit: InflateLimit = InflateLimit()
     ) throws(LogDecodingError) -> [TrackedLogs] {
         defer {
@@ -57,10 +51,10 @@ package final class PutLogsDecoder {
         }
         var groups: [TrackedLogs] = []
         var logs = 0
-        var packages = PackageList(body, limits: reader.limits, limit)
+        var packages = PackageList(body.bytes, limits: reader.limits, limit)
         while let package = try packages.next() {
             let content = try packages.content(of: package, inflater)
-            reader.writer.start(timing, rules, logsBefore: logs)
+            reader.writer.start(body.timing, body.rules, logsBefore: logs)
             do throws(LogDecodingError) {
                 groups.append(try reader.group(content))
             } catch {

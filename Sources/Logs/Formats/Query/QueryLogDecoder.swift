@@ -33,18 +33,16 @@ package final class QueryLogDecoder {
     /// The log has at least one field, of the query or of `fields`; those win over the query's of
     /// the same name. What is called `secret` is not for the log.
     package func decode(
-        _ query: UnsafeRawBufferPointer,
+        _ query: LogBody,
         adding fields: [Field] = [],
-        leavingOut secret: StaticString? = nil,
-        _ timing: BatchTiming,
-        _ rules: LogRules = LogRules()
+        leavingOut secret: StaticString? = nil
     ) throws(LogDecodingError) -> TrackedLogs {
         defer { writer.shrink() }
         var tracked = TrackedLogs()
         var isEmpty = fields.isEmpty
-        writer.start(timing, rules)
+        writer.start(query.timing, query.rules)
         writer.startLog()
-        var pairs = FormPairs(query)
+        var pairs = FormPairs(query.bytes)
         while let start = pairs.next(name: &name, value: &value) {
             if let secret, secret.withUTF8Buffer({ name.elementsEqual($0) }) { continue }
             switch Self.meanings.first(where: { $0.name == name })?.meaning ?? .field {
@@ -65,7 +63,7 @@ package final class QueryLogDecoder {
         }
         guard !isEmpty else {
             throw LogDecodingError(
-                position: query.count,
+                position: query.bytes.count,
                 reason: "the query has no field, as in ?APIVersion=0.6.0&key=value"
             )
         }

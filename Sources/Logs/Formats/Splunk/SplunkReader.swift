@@ -1,14 +1,10 @@
 extension JSONLogDecoder {
     /// Reads events of Splunk's HTTP Event Collector, one after the other or in arrays, as logs.
-    package func decodeSplunk(
-        _ body: UnsafeRawBufferPointer,
-        _ timing: BatchTiming,
-        _ rules: LogRules = LogRules()
-    ) throws(SplunkFault) -> [SplunkEvents] {
+    package func decodeSplunk(_ body: LogBody) throws(SplunkFault) -> [SplunkEvents] {
         var reader: SplunkReader?
         var reason: JSONFault.Reason?
         do throws(LogDecodingError) {
-            try decode(JSONBody(body, timing, rules)) { json throws(JSONFault) in
+            try decode(body) { json throws(JSONFault) in
                 // A body is read from its beginning once more after a repair.
                 var attempt = SplunkReader(json.limits)
                 defer { reader = attempt }
@@ -20,7 +16,9 @@ extension JSONLogDecoder {
                 }
             }
         } catch {
-            let isEmpty = body.allSatisfy { $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }
+            let isEmpty = body.bytes.allSatisfy {
+                $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09
+            }
             throw SplunkFault(
                 kind: isEmpty ? .noData : .init(reason),
                 event: reader?.gathering.count,
@@ -187,11 +185,10 @@ private struct SplunkMembers: OptionSet {
 extension JSONLogDecoder {
     /// Reads `{"acks":[7,8]}`, as a Splunk client asks. Ids beyond `most` are checked and left out.
     package func decodeAcknowledgements(
-        _ body: UnsafeRawBufferPointer,
-        _ timing: BatchTiming,
+        _ body: LogBody,
         atMost most: Int
     ) throws(LogDecodingError) -> [UInt64] {
-        try decode(JSONBody(body, timing, LogRules())) { json throws(JSONFault) in
+        try decode(body) { json throws(JSONFault) in
             try acknowledgements(&json, atMost: most)
         }
     }

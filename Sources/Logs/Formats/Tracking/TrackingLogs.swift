@@ -8,13 +8,11 @@ extension JSONLogDecoder {
     /// In PutLogs as JSON, `__time_ns_part__` completes `__time__` with nanoseconds, which
     /// `timeParts` asks for; one that is no such number stays a field.
     package func decodeTracking(
-        _ bytes: UnsafeRawBufferPointer,
-        _ timing: BatchTiming,
-        _ rules: LogRules = LogRules(),
+        _ body: LogBody,
         timeParts: Bool = false
     ) throws(LogDecodingError) -> TrackedLogs {
-        let body = JSONBody(bytes, timing, rules, JSONLogOptions(takesTimeParts: timeParts))
-        return try reading(bytes) { text, offset throws(JSONFault) in
+        let body = body.with(JSONLogOptions(takesTimeParts: timeParts))
+        return try reading(body.bytes) { text, offset throws(JSONFault) in
             do throws(JSONFault) {
                 return try readTracking(text, of: body)
             } catch {
@@ -26,7 +24,7 @@ extension JSONLogDecoder {
 
     private func readTracking(
         _ text: UnsafeBufferPointer<UInt8>,
-        of body: JSONBody,
+        of body: LogBody,
         isRepaired: Bool = false
     ) throws(JSONFault) -> TrackedLogs {
         try read(text, of: body, isRepaired: isRepaired) { json throws(JSONFault) in
@@ -40,7 +38,7 @@ extension JSONLogDecoder {
     /// object that was cut off.
     private func readDamaged(
         _ text: UnsafeBufferPointer<UInt8>,
-        of body: JSONBody,
+        of body: LogBody,
         at offset: Int,
         after first: JSONFault
     ) throws(JSONFault) -> TrackedLogs {
