@@ -152,16 +152,7 @@ extension JSONCursor {
         var needsKey = false
         while true {
             try expectToken()
-            if needsKey {
-                guard byte == UInt8(ascii: "\"") else { throw fault(.keyExpected) }
-                try copyString(to: &out)
-                try expectToken()
-                guard byte == UInt8(ascii: ":") else { throw fault(.colonExpected) }
-                skip()
-                out.pointee = UInt8(ascii: ":")
-                out += 1
-                try expectToken()
-            }
+            if needsKey { try copyKey(to: &out) }
             let first = byte
             switch first {
             case UInt8(ascii: "{"), UInt8(ascii: "["):
@@ -169,9 +160,7 @@ extension JSONCursor {
                 depth += 1
                 let isObject = first == UInt8(ascii: "{")
                 objects = objects << 1 | (isObject ? 1 : 0)
-                out.pointee = first
-                out += 1
-                skip()
+                copyMark(to: &out)
                 try expectToken()
                 // An opening bracket and its closing one differ by two.
                 if byte != first + 2 {
@@ -188,22 +177,39 @@ extension JSONCursor {
                 let separator = byte
                 let inObject = objects & 1 == 1
                 if separator == UInt8(ascii: ",") {
-                    skip()
-                    out.pointee = separator
-                    out += 1
+                    copyMark(to: &out)
                     needsKey = inObject
                     break
                 }
                 guard separator == UInt8(ascii: inObject ? "}" : "]") else {
                     throw fault(inObject ? .objectEndExpected : .arrayEndExpected)
                 }
-                skip()
-                out.pointee = separator
-                out += 1
+                copyMark(to: &out)
                 objects >>= 1
                 depth -= 1
             }
         }
+    }
+
+    /// Copies a name and the colon behind it, and goes to the value.
+    @inline(__always)
+    private mutating func copyKey(
+        to out: inout UnsafeMutablePointer<UInt8>
+    ) throws(JSONFault) {
+        guard byte == UInt8(ascii: "\"") else { throw fault(.keyExpected) }
+        try copyString(to: &out)
+        try expectToken()
+        guard byte == UInt8(ascii: ":") else { throw fault(.colonExpected) }
+        copyMark(to: &out)
+        try expectToken()
+    }
+
+    /// Copies a bracket, a colon or a comma.
+    @inline(__always)
+    private mutating func copyMark(to out: inout UnsafeMutablePointer<UInt8>) {
+        out.pointee = byte
+        out += 1
+        skip()
     }
 
     private mutating func copyString(
