@@ -83,6 +83,24 @@ package final class FilterTrace {
         if !isFull { fields = isCut ? [] : draft.texts }
     }
 
+    /// What a step did, which did not fail.
+    func add(
+        _ result: StepRunner.Result,
+        isChanged: Bool,
+        _ step: Int,
+        of place: MatchedFilter,
+        _ draft: LogDraft
+    ) {
+        switch result {
+        case .goesOn: add(isChanged ? .changed : .unchanged, step, of: place, draft)
+        case .dropped: add(.dropped, step, of: place, draft)
+        case .sampledOut: add(.sampledOut, step, of: place, draft)
+        case .tagged(let new): add(.tagged(new.plan.tag), step, of: place, draft)
+        case .labelled(let new): add(.changed, step, of: place, draft, labels: new.labels)
+        case .split(let pieces): add(.split(pieces.count), step, of: place, draft)
+        }
+    }
+
     func add(
         _ effect: Effect,
         _ step: Int,

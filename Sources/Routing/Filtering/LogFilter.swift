@@ -66,7 +66,7 @@ package final class LogFilter {
             _ = tags.takeGroups()
         }
         var left = try logs.bytes.withUnsafeBufferPointer { bytes throws(LogDecodingError) in
-            try filtered(logs, bytes, plan, trace)
+            try filtered(logs, in: bytes, plan, trace)
         }
         if left.groups.isEmpty { left.groups = tags.takeGroups() }
         for index in counts.indices where counts[index][.seen] > 0 {
@@ -77,7 +77,7 @@ package final class LogFilter {
 
     private func filtered(
         _ logs: EncodedLogs,
-        _ bytes: UnsafeBufferPointer<UInt8>,
+        in bytes: UnsafeBufferPointer<UInt8>,
         _ plan: TagPlan,
         _ trace: FilterTrace?
     ) throws(LogDecodingError) -> FilteredLogs {
@@ -239,26 +239,18 @@ package final class LogFilter {
             }
             let before = draft.changes
             do {
-                switch try runner.perform(steps[step].action, point.tag, place) {
-                case .goesOn:
-                    let effect = draft.changes == before ? FilterTrace.Effect.unchanged : .changed
-                    trace?.add(effect, step, of: place, draft)
-                case .dropped:
-                    trace?.add(.dropped, step, of: place, draft)
-                    return dropped(.dropped, index, point.tag, trace)
-                case .sampledOut:
-                    trace?.add(.sampledOut, step, of: place, draft)
-                    return dropped(.sampledOut, index, point.tag, trace)
+                let result = try runner.perform(steps[step].action, point.tag, place)
+                trace?.add(result, isChanged: draft.changes != before, step, of: place, draft)
+                switch result {
+                case .goesOn: break
+                case .dropped: return dropped(.dropped, by: index, of: point.tag, trace)
+                case .sampledOut: return dropped(.sampledOut, by: index, of: point.tag, trace)
                 case .tagged(let new):
-                    trace?.add(.tagged(new.plan.tag), step, of: place, draft)
                     path.append(point.tag)
                     point.tag = new
                     if path.count > Self.tagChangesMax { death = (new, tagLoop(new)) }
-                case .labelled(let new):
-                    trace?.add(.changed, step, of: place, draft, labels: new.labels)
-                    point.tag = new
+                case .labelled(let new): point.tag = new
                 case .split(let pieces):
-                    trace?.add(.split(pieces.count), step, of: place, draft)
                     _ = draft.spend(16 * pieces.bytes.count)
                     counts[index][.added] += pieces.count - 1
                     counts[index][.changed] += 1
@@ -272,7 +264,7 @@ package final class LogFilter {
                 if !hasFailed { counts[index][.failed] += 1 }
                 hasFailed = true
                 if death != nil || onError == .keep { continue }
-                if onError == .drop { return dropped(.dropped, index, point.tag, trace) }
+                if onError == .drop { return dropped(.dropped, by: index, of: point.tag, trace) }
                 let reason = error.reason
                 death = (
                     point.tag, .filterFailed(filter: filter.name, step: step, reason: reason)
@@ -286,8 +278,8 @@ package final class LogFilter {
     /// Ends a log that a filter dropped or sampled out.
     private func dropped(
         _ counter: FilterCounter,
-        _ index: Int,
-        _ tag: TagState,
+        by index: Int,
+        of tag: TagState,
         _ trace: FilterTrace?
     ) -> Outcome {
         trace?.end(.droppedBy(filter: index), tag)
