@@ -10,7 +10,7 @@ package final class Router: Sendable {
     /// By list, the numbers of its patterns in their order.
     private let filterPatterns: [[Int]]
     private let routePatterns: [[Int]]
-    private let conditionPatterns: [[Int]]
+    fileprivate let conditionPatterns: [[Int]]
 
     package init(_ rules: RoutingRules) throws(RoutingProblem) {
         try rules.check()
@@ -53,18 +53,7 @@ package final class Router: Sendable {
         withUnsafeTemporaryAllocation(of: Bool.self, capacity: patterns.count) { matched in
             matched.initialize(repeating: false)
             automaton.matches(tag) { matched[$0] = true }
-            let routes = matchingRoutes(matched)
-            let destinations = destinations(of: routes)
-            return TagPlan(
-                tag: String(decoding: tag, as: UTF8.self),
-                filters: matchingFilters(tag, matched),
-                conditions: conditionPatterns.map { list in list.contains { matched[$0] } },
-                routes: routes,
-                destinations: destinations,
-                outcome: rules.routes == nil
-                    ? .addressed
-                    : routes.isEmpty ? .unrouted : destinations.isEmpty ? .dropped : .routed
-            )
+            return TagPlan(tag, of: self, matched)
         }
     }
 
@@ -90,7 +79,7 @@ package final class Router: Sendable {
         return Array(misses.prefix(Self.nearMissesMax))
     }
 
-    private func matchingFilters(
+    fileprivate func matchingFilters(
         _ tag: UnsafeBufferPointer<UInt8>,
         _ matched: UnsafeMutableBufferPointer<Bool>
     ) -> [(index: Int, captured: String?)] {
@@ -105,7 +94,7 @@ package final class Router: Sendable {
         return found
     }
 
-    private func matchingRoutes(_ matched: UnsafeMutableBufferPointer<Bool>) -> [Int] {
+    fileprivate func matchingRoutes(_ matched: UnsafeMutableBufferPointer<Bool>) -> [Int] {
         guard let routes = rules.routes else { return [] }
         var found: [Int] = []
         for (index, list) in routePatterns.enumerated() {
@@ -117,7 +106,7 @@ package final class Router: Sendable {
     }
 
     /// Each once, in the order of the routes.
-    private func destinations(of routes: [Int]) -> [String] {
+    fileprivate func destinations(of routes: [Int]) -> [String] {
         var seen: Set<String> = []
         return routes.flatMap { rules.routes?[$0].destinations ?? [] }
             .filter { seen.insert($0).inserted }
@@ -161,20 +150,21 @@ package final class TagPlan: Sendable {
     package let outcome: Outcome
     private let conditions: [Bool]
 
-    init(
-        tag: String,
-        filters: [(index: Int, captured: String?)],
-        conditions: [Bool],
-        routes: [Int],
-        destinations: [String],
-        outcome: Outcome
+    /// `matched` tells of each pattern of the router if it matches the tag.
+    fileprivate init(
+        _ tag: UnsafeBufferPointer<UInt8>,
+        of router: Router,
+        _ matched: UnsafeMutableBufferPointer<Bool>
     ) {
-        self.tag = tag
-        self.filters = filters
-        self.conditions = conditions
-        self.routes = routes
-        self.destinations = destinations
-        self.outcome = outcome
+        self.tag = String(decoding: tag, as: UTF8.self)
+        filters = router.matchingFilters(tag, matched)
+        conditions = router.conditionPatterns.map { list in list.contains { matched[$0] } }
+        routes = router.matchingRoutes(matched)
+        destinations = router.destinations(of: routes)
+        outcome =
+            router.rules.routes == nil
+            ? .addressed
+            : routes.isEmpty ? .unrouted : destinations.isEmpty ? .dropped : .routed
     }
 
     /// `condition` is a number from `Router.condition`.
