@@ -29,22 +29,25 @@ package final class Captures: Sendable {
         case noBytesLeft
     }
 
+    /// What the followed logs learn, in order.
     private enum News: Sendable {
+        case follow(FollowedLogs)
         case ended([EndedLogs])
         case attempt(PacketAttempt)
+        /// News before these are missing.
+        case lost
+    }
+
+    private struct Inbox {
+        var news: [News] = []
+        var bytes = 0
+
+        var endsInLoss: Bool { if case .lost? = news.last { true } else { false } }
     }
 
     /// The captures keep the logs. What they forget needs no news.
     private struct Followed {
         weak var logs: FollowedLogs?
-        var missesNews = false
-    }
-
-    private struct Following {
-        /// Oldest first.
-        var followed: [Followed] = []
-        var news: [News] = []
-        var newsBytes = 0
     }
 
     private let isRunning = Atomic<Bool>(false)
@@ -53,7 +56,9 @@ package final class Captures: Sendable {
     private let budget: CaptureBudget
     /// False: news cost their sender nothing. Read for each packet.
     private let isFollowing = Atomic<Bool>(false)
-    private let following = Locked(Following())
+    private let inbox = Locked(Inbox())
+    /// Oldest first. Only `tellNews` uses it.
+    private let followed = Locked<[Followed]>([])
     private let worker = Locked<SerialWorker?>(nil)
 
     package init(bytesMax: Int) {
@@ -111,7 +116,7 @@ package final class Captures: Sendable {
 
     private func forget(_ session: CaptureSession) {
         session.forget()
-        stopFollowing { $0.logs == nil }
+        wake()
     }
 
     /// Requests that were kept since the start, by all captures.
@@ -158,38 +163,26 @@ package final class Captures: Sendable {
 
     // MARK: - Followed logs
 
-    /// Follows the logs until nothing keeps them. Called when their request is answered. News of
-    /// them come later, so none is too early for them. The oldest ones make room: they wait for a
-    /// destination that takes nothing.
+    /// Follows the logs until nothing keeps them. Called when their request is answered: news of
+    /// them come later, so none is too early for them.
     func follow(_ logs: FollowedLogs) {
         guard !logs.isDone else { return }
-        let evicted = following.withLock { state in
-            defer { state.followed.append(Followed(logs: logs)) }
-            isFollowing.store(true, ordering: .relaxed)
-            guard state.followed.count >= Self.followedMax else { return FollowedLogs?.none }
-            state.followed.removeAll { $0.logs == nil }
-            return state.followed.count < Self.followedMax ? nil : state.followed.removeFirst().logs
-        }
-        evicted?.giveUp()
+        post(.follow(logs))
     }
 
-    private func stopFollowing(_ isOver: (Followed) -> Bool) {
-        following.withLock { state in
-            state.followed.removeAll(where: isOver)
-            isFollowing.store(!state.followed.isEmpty, ordering: .relaxed)
+    private func post(_ news: News, bytes: Int = 0) {
+        let isFirst = inbox.withLock { inbox in
+            if case .follow = news { isFollowing.store(true, ordering: .relaxed) }
+            let hasRoom = inbox.bytes + bytes <= Self.newsBytesMax
+            if hasRoom {
+                inbox.bytes += bytes
+                inbox.news.append(news)
+            } else if !inbox.endsInLoss {
+                // To find the logs that they concern would take the time that is missing.
+                inbox.news.append(.lost)
+            }
+            return hasRoom && inbox.news.count == 1
         }
-    }
-
-    private func post(_ news: News, bytes: Int) {
-        guard wantsAttempts else { return }
-        let isFirst = following.withLock { state -> Bool? in
-            guard state.newsBytes + bytes <= Self.newsBytesMax else { return nil }
-            state.newsBytes += bytes
-            state.news.append(news)
-            return state.news.count == 1
-        }
-        // To find the logs that lost news concern would take the time that is missing.
-        guard let isFirst else { return loseTrack() }
         if isFirst { wake() }
     }
 
@@ -212,44 +205,43 @@ package final class Captures: Sendable {
 
     /// Tells the followed logs all news.
     func tellNews() {
-        let (news, followed) = following.withLock { state in
-            defer {
-                (state.news, state.newsBytes) = ([], 0)
-                for index in state.followed.indices { state.followed[index].missesNews = false }
+        followed.withLock { followed in
+            let all = inbox.withLock { inbox in
+                defer { inbox = Inbox() }
+                return inbox.news
             }
-            return (
-                state.news,
-                state.followed.compactMap { each in each.logs.map { ($0, each.missesNews) } }
-            )
-        }
-        // Most news concern other logs: their numbers tell, without a look at each.
-        let spans = news.map { news -> ClosedRange<Int64>? in
-            guard case .ended(let ended) = news,
-                let first = ended.map(\.numbers.lowerBound).min(),
-                let last = ended.map(\.affected.upperBound).max(), first <= last
-            else { return nil }
-            return first...last
-        }
-        for (logs, missesNews) in followed {
-            for (news, span) in zip(news, spans) {
-                switch news {
-                case .ended(let ended):
-                    if let span, logs.mayHave(span.lowerBound, span.upperBound) { logs.note(ended) }
-                case .attempt(let attempt): logs.note(attempt)
-                }
+            var logs = followed.compactMap(\.logs)
+            for news in all { Self.tell(news, to: &logs) }
+            followed = logs.filter { !$0.isDone }.map { Followed(logs: $0) }
+            let isNoneLeft = followed.isEmpty
+            // What came meanwhile has its own round.
+            inbox.withLock { inbox in
+                guard isNoneLeft, inbox.news.isEmpty else { return }
+                isFollowing.store(false, ordering: .relaxed)
             }
-            if missesNews { logs.loseTrack() }
         }
-        // Asked outside the lock, for which the queue waits.
-        let done = Set(followed.filter(\.0.isDone).map { ObjectIdentifier($0.0) })
-        stopFollowing { each in each.logs.map { done.contains(ObjectIdentifier($0)) } ?? true }
+    }
+
+    private static func tell(_ news: News, to followed: inout [FollowedLogs]) {
+        switch news {
+        case .follow(let logs):
+            // The oldest ones make room: they wait for a destination that takes nothing.
+            if followed.count >= followedMax { followed.removeAll(where: \.isDone) }
+            if followed.count >= followedMax { followed.removeFirst().giveUp() }
+            followed.append(logs)
+        case .ended(let ended): for logs in followed { logs.note(ended) }
+        case .attempt(let attempt): for logs in followed { logs.note(attempt) }
+        case .lost: for logs in followed { logs.loseTrack() }
+        }
     }
 }
 
 extension Captures: AttemptWatcher {
     package var wantsAttempts: Bool { isFollowing.load(ordering: .relaxed) }
 
-    package func note(_ attempt: PacketAttempt) { post(.attempt(attempt), bytes: attempt.weight) }
+    package func note(_ attempt: PacketAttempt) {
+        if wantsAttempts { post(.attempt(attempt), bytes: attempt.weight) }
+    }
 }
 
 extension Captures: QueueWatcher {
@@ -257,16 +249,11 @@ extension Captures: QueueWatcher {
     package var wantsEnds: Bool { mayWant || wantsAttempts }
 
     package func note(_ ended: [EndedLogs]) {
-        post(.ended(ended), bytes: ended.reduce(0) { $0 + $1.weight })
+        if wantsAttempts { post(.ended(ended), bytes: ended.reduce(0) { $0 + $1.weight }) }
     }
 
     /// The ends of all logs that are followed now may never be told.
-    package func loseTrack() {
-        following.withLock { state in
-            for index in state.followed.indices { state.followed[index].missesNews = true }
-        }
-        wake()
-    }
+    package func loseTrack() { if wantsAttempts { post(.lost) } }
 }
 
 extension EndedLogs {

@@ -240,6 +240,7 @@ import Testing
     func bounds() throws {
         let first = try session(1000)
         let others = [try session(1000, firstRow: 200_000), try session(1, firstRow: 400_000)]
+        captures.tellNews()
         #expect(outcomes(first)[0] == "unknown" && outcomes(first)[1] == "waiting")
         for session in others { #expect(outcomes(session).allSatisfy { $0 == "waiting" }) }
         captures.loseTrack()
@@ -250,6 +251,7 @@ import Testing
         #expect(outcomes(others[1]) == ["delivered"])
         #expect(captures.wantsAttempts)
         for session in [first] + others { #expect(captures.remove(session.id)) }
+        captures.tellNews()
         #expect(!captures.wantsAttempts)
     }
 
