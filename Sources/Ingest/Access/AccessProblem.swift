@@ -24,69 +24,44 @@ enum AccessProblem: String, CounterKey, Error {
     case replayed
     case tooManyNonces = "too_many_nonces"
 
-    /// The answer never repeats what the client sent: it may be a key of another service.
     var refusal: Refusal {
         switch self {
-        case .missingKey:
-            Refusal.unauthorized(
-                "logs need a device key: send Authorization: Bearer KEY, x-sluice-key: KEY, or ?key=KEY"
-            )
-        case .unknownKey:
-            Refusal.unauthorized("the device key is unknown here; see devices.keys")
-        case .unacceptedWay:
-            Refusal.unauthorized(
-                "this key is not accepted in this form; see accept of devices.keys"
-            )
-        case .unknownAccessKey:
-            Refusal.unauthorized(
-                "the AccessKey id of the signature is unknown here; see id of devices.keys"
-            )
-        case .badSignature:
-            Refusal(
-                401,
-                "SignatureNotMatch",
-                "the signature does not fit this request and the key that it names"
-            )
+        case .badSignature, .wrongBody: Refusal(401, "SignatureNotMatch", reason)
         // SLS's own status and code: the C SDK sets its clock by them.
-        case .wrongClock:
-            Refusal(
-                400,
-                "RequestTimeExpired",
-                "the signed time is more than 15 minutes from the gateway's; see x-log-time"
-            )
-        case .unreadableToken:
-            Refusal.unauthorized("the token is not a readable JSON Web Token")
-        case .untrustedToken:
-            Refusal.unauthorized(
-                "the token is not signed with a key and the algorithm of devices.jwt"
-            )
-        case .expiredToken:
-            Refusal.unauthorized("the token has expired; get a new one")
-        case .unfitToken:
-            Refusal.unauthorized(
-                "the token is not valid yet, for another audience or from another issuer, or has no exp "
-                    + "or destinations; see devices.jwt"
-            )
+        case .wrongClock: Refusal(400, "RequestTimeExpired", reason)
         // SDKs drop logs that are answered with 401, and this token may be good.
+        case .keysAwaited: .busy(reason, retryAfter: 5)
+        case .tooManyNonces: .busy(reason)
+        default: .unauthorized(reason)
+        }
+    }
+
+    /// It never repeats what the client sent: that may be a key of another service.
+    private var reason: String {
+        switch self {
+        case .missingKey:
+            "logs need a device key: send Authorization: Bearer KEY, x-sluice-key: KEY, or ?key=KEY"
+        case .unknownKey: "the device key is unknown here; see devices.keys"
+        case .unacceptedWay: "this key is not accepted in this form; see accept of devices.keys"
+        case .unknownAccessKey:
+            "the AccessKey id of the signature is unknown here; see id of devices.keys"
+        case .badSignature: "the signature does not fit this request and the key that it names"
+        case .wrongClock:
+            "the signed time is more than 15 minutes from the gateway's; see x-log-time"
+        case .unreadableToken: "the token is not a readable JSON Web Token"
+        case .untrustedToken: "the token is not signed with a key and the algorithm of devices.jwt"
+        case .expiredToken: "the token has expired; get a new one"
+        case .unfitToken:
+            "the token is not valid yet, for another audience or from another issuer, or has no exp "
+                + "or destinations; see devices.jwt"
         case .keysAwaited:
-            Refusal.busy(
-                "the issuer's key that this token names is not here yet; send the logs again later",
-                retryAfter: 5
-            )
-        case .unreadableSignature:
-            Refusal.unauthorized("x-sluice-signature is not \(RequestSignature.form)")
-        case .expired:
-            Refusal.unauthorized(
-                "the signed time is too far from the gateway's, which is in x-log-time"
-            )
-        case .replayed:
-            Refusal.unauthorized("the nonce was used before; sign each attempt with a new nonce")
+            "the issuer's key that this token names is not here yet; send the logs again later"
+        case .unreadableSignature: "x-sluice-signature is not \(RequestSignature.form)"
+        case .expired: "the signed time is too far from the gateway's, which is in x-log-time"
+        case .replayed: "the nonce was used before; sign each attempt with a new nonce"
         case .tooManyNonces:
-            Refusal.busy(
-                "no room for another nonce; send the logs again later, and see devices.hmac.nonces"
-            )
-        case .wrongBody:
-            Refusal(401, "SignatureNotMatch", "the body differs from the signed one")
+            "no room for another nonce; send the logs again later, and see devices.hmac.nonces"
+        case .wrongBody: "the body differs from the signed one"
         }
     }
 }
