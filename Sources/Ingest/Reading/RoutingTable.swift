@@ -35,7 +35,7 @@ package final class RoutingTable: Sendable {
     /// Where the logs of a request go, with the settings that apply there.
     struct Target {
         let site: RoutedDestination
-        let logstore: String
+        var logstore: String
         /// The tag, for a request that has one instead of a logstore.
         var tag: String?
         /// True: routes decide about the destination. The target tells how the request addressed
@@ -102,9 +102,11 @@ package final class RoutingTable: Sendable {
         logstore: String
     ) throws(Refusal) -> Target {
         let candidates = try destinations(host: host, project: project)
-        if let only = candidates[0].destination.onlyLogstore { return target(candidates[0], only) }
+        if let only = candidates[0].destination.onlyLogstore {
+            return Target(site: candidates[0], logstore: only)
+        }
         if let exact = candidates.first(where: { $0.destination.logstore == .named(logstore) }) {
-            return target(exact, logstore)
+            return Target(site: exact, logstore: logstore)
         }
         guard let any = candidates.first(where: { $0.destination.logstore == .any }) else {
             throw .noLogstore(
@@ -112,7 +114,7 @@ package final class RoutingTable: Sendable {
             )
         }
         try Self.checkName(logstore)
-        return target(any, logstore)
+        return Target(site: any, logstore: logstore)
     }
 
     /// The target of a request with a tag instead of a logstore. If the destination accepts every
@@ -122,11 +124,11 @@ package final class RoutingTable: Sendable {
         let candidates = try destinations(host: host, project: project)
         let site = candidates.first { $0.name == fallback.name } ?? candidates[0]
         switch site.destination.logstore {
-        case .named(let logstore): return target(site, logstore, tag)
+        case .named(let logstore): return Target(site: site, logstore: logstore, tag: tag)
         case .any:
             let term = Self.firstTerm(tag)
             try Self.checkName(term)
-            return target(site, term, tag)
+            return Target(site: site, logstore: term, tag: tag)
         }
     }
 
@@ -157,15 +159,6 @@ package final class RoutingTable: Sendable {
     private static func project(ofHost host: String) -> String {
         let end = host.utf8.firstIndex { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ":") }
         return host[..<(end ?? host.endIndex)].lowercased()
-    }
-
-    func target(
-        _ site: RoutedDestination,
-        _ logstore: String,
-        _ tag: String? = nil,
-        isRouted: Bool = false
-    ) -> Target {
-        Target(site: site, logstore: logstore, tag: tag, isRouted: isRouted)
     }
 
     // MARK: - Routes
@@ -209,8 +202,9 @@ package final class RoutingTable: Sendable {
     /// How a request that routes decide about addressed its logs.
     func routedTarget(_ address: LogAddress) -> Target {
         switch address {
-        case .logstore(let name): target(fallback, name, isRouted: true)
-        case .tag(let tag): target(fallback, Self.firstTerm(tag), tag, isRouted: true)
+        case .logstore(let name): Target(site: fallback, logstore: name, isRouted: true)
+        case .tag(let tag):
+            Target(site: fallback, logstore: Self.firstTerm(tag), tag: tag, isRouted: true)
         }
     }
 
@@ -234,17 +228,20 @@ package final class RoutingTable: Sendable {
         _ address: Target,
         tag: String
     ) throws(Refusal) -> Target {
-        if let only = site.destination.onlyLogstore { return target(site, only, address.tag) }
-        guard case .any = site.destination.logstore else {
-            return target(site, site.destination.logstore.name, address.tag)
+        var target = Target(site: site, logstore: address.logstore, tag: address.tag)
+        if let only = site.destination.onlyLogstore {
+            target.logstore = only
+        } else if site.destination.logstore != .any {
+            target.logstore = site.destination.logstore.name
+        } else if address.tag != nil, case let term = Self.firstTerm(tag),
+            NamePattern.logstore.problem(with: term) == nil
+        {
+            target.logstore = term
+        } else {
+            // A tag of the body, or a filter's, may be no logstore's name.
+            try Self.checkName(target.logstore)
         }
-        let term = Self.firstTerm(tag)
-        if address.tag != nil, NamePattern.logstore.problem(with: term) == nil {
-            return target(site, term, address.tag)
-        }
-        // A tag of the body, or a filter's, may be no logstore's name.
-        try Self.checkName(address.logstore)
-        return target(site, address.logstore, address.tag)
+        return target
     }
 
     private static func checkName(_ logstore: String) throws(Refusal) {
