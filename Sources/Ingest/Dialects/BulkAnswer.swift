@@ -27,10 +27,79 @@ struct BulkAnswer {
     }
 
     private func body(of told: Parts, atMost bytesMax: Int) -> [UInt8]? {
-        var text = BulkText(told)
-        if parts.contains(.took) { text.member("took", "0") }
-        if parts.contains(.errors) { text.member("errors", hasErrors ? "true" : "false") }
-        return text.items(items, indices, atMost: bytesMax) ? text.finish() : nil
+        var json = JSONWriter()
+        var fits = true
+        json.object { json in
+            if told.contains(.took) { json.member("took", 0) }
+            if told.contains(.errors) { json.member("errors", hasErrors) }
+            fits = writeItems(told, to: &json, atMost: bytesMax)
+        }
+        return fits ? json.bytes : nil
+    }
+
+    /// Elasticsearch omits items that are empty after filtering. Returns false when the text gets
+    /// too long.
+    private func writeItems(
+        _ told: Parts,
+        to json: inout JSONWriter,
+        atMost bytesMax: Int
+    ) -> Bool {
+        let onlyFailures = told.intersection(.items) == .error
+        guard !told.isDisjoint(with: .items), !onlyFailures || hasErrors else { return true }
+        json.reserve(min(items.count * (told == .all ? 112 : 32) + 64, bytesMax))
+        let (success, minted) = (told.success, hex(randomBytes(8)))
+        var (fits, reasonsLeft) = (true, Self.reasonsMax)
+        json.array("items") { json in
+            for (number, item) in items.items.enumerated() {
+                let refusal = refusal(of: item)
+                guard refusal != nil || !onlyFailures else { continue }
+                json.object { json in
+                    json.object(item.operation.name) { json in
+                        if told.contains(.index) { writeIndex(of: item, to: &json) }
+                        if told.contains(.id) {
+                            writeID(of: item, orElse: "\(minted)-\(number)", to: &json)
+                        }
+                        guard let refusal else {
+                            return success.withUnsafeBytes { json.members(written: $0) }
+                        }
+                        if told.contains(.status) { json.member("status", refusal.status) }
+                        guard told.contains(.error), reasonsLeft > 0 else { return }
+                        reasonsLeft -= 1
+                        json.object("error") { $0.cause(refusal) }
+                    }
+                }
+                // With the end of the text.
+                fits = json.bytes.count + 2 <= bytesMax
+                guard fits else { return }
+            }
+        }
+        return fits
+    }
+
+    private func writeIndex(of item: BulkItems.Item, to json: inout JSONWriter) {
+        guard let part = item.part else {
+            return items.name(of: item).withUnsafeBytes { json.member("_index", utf8: $0) }
+        }
+        json.member("_index", indices[part].name)
+    }
+
+    private func writeID(
+        of item: BulkItems.Item,
+        orElse minted: @autoclosure () -> String,
+        to json: inout JSONWriter
+    ) {
+        let own = items.id(of: item)
+        guard !own.isEmpty else { return json.member("_id", minted()) }
+        own.withUnsafeBytes { json.member("_id", utf8: $0) }
+    }
+
+    private func refusal(of item: BulkItems.Item) -> Refusal? {
+        switch item.outcome {
+        case .taken: item.part.flatMap { indices[$0].refusal }
+        case .crowded: .tooManyIndices
+        case .unsupported: .writtenOnce
+        case .unreadable(let number): .badBody(items.fault(number).description)
+        }
     }
 
     var hasErrors: Bool {
@@ -40,169 +109,8 @@ struct BulkAnswer {
     }
 }
 
-/// The text of a bulk answer, while it is written.
-struct BulkText {
-    private let parts: BulkAnswer.Parts
-    private var bytes: [UInt8] = [UInt8(ascii: "{")]
-    private var reasonsLeft = BulkAnswer.reasonsMax
-
-    init(_ parts: BulkAnswer.Parts) {
-        self.parts = parts
-    }
-
-    mutating func member(_ name: StaticString, _ value: StaticString) {
-        if bytes.count > 1 { put(",") }
-        put("\"")
-        put(name)
-        put("\":")
-        put(value)
-    }
-
-    /// Elasticsearch omits items that are empty after filtering. Returns false when the text gets
-    /// too long.
-    mutating func items(
-        _ items: BulkItems,
-        _ indices: [ElasticIndex],
-        atMost bytesMax: Int
-    ) -> Bool {
-        guard !parts.isDisjoint(with: .items) else { return true }
-        let (start, names) = (bytes.count, indices.map { Array(jsonQuoted($0.name).utf8) })
-        bytes.reserveCapacity(min(items.count * (parts == .all ? 112 : 32) + 64, bytesMax))
-        member("items", "[")
-        let (first, minted) = (bytes.count, hex(randomBytes(8)))
-        for (number, item) in items.items.enumerated() {
-            let refusal = refusal(of: item, items) ?? item.part.flatMap { indices[$0].refusal }
-            guard refusal != nil || parts.intersection(.items) != .error else { continue }
-            if bytes.count > first { put(",") }
-            put("{\"")
-            put(item.operation.name)
-            put("\":{")
-            let inner = bytes.count
-            if parts.contains(.index) {
-                put("\"_index\":")
-                if let part = item.part {
-                    bytes += names[part]
-                } else {
-                    quote(items.name(of: item))
-                }
-            }
-            if parts.contains(.id) { id(of: item, items, inner) { "\(minted)-\(number)" } }
-            if let refusal {
-                failure(refusal, inner)
-            } else {
-                success(item, inner)
-            }
-            put("}}")
-            // With the end of the text.
-            guard bytes.count + 2 <= bytesMax else { return false }
-        }
-        if bytes.count > first { put("]") } else { bytes.removeLast(first - start) }
-        return true
-    }
-
-    private mutating func id(
-        of item: BulkItems.Item,
-        _ items: BulkItems,
-        _ inner: Int,
-        _ minted: () -> String
-    ) {
-        separate(inner)
-        put("\"_id\":")
-        let own = items.id(of: item)
-        if own.isEmpty {
-            put("\"")
-            bytes += minted().utf8
-            put("\"")
-        } else {
-            quote(own)
-        }
-    }
-
-    /// Writes the same as `jsonQuoted` without making a String: one request may bring megabytes of
-    /// names.
-    private mutating func quote(_ text: ArraySlice<UInt8>) {
-        let start = bytes.count
-        put("\"")
-        for byte in text {
-            switch byte {
-            case 0x80...:
-                // Some of these characters are escaped too, and they are rare.
-                bytes.removeSubrange(start...)
-                bytes += jsonQuoted(String(decoding: text, as: UTF8.self)).utf8
-                return
-            case UInt8(ascii: "\""): put("\\\"")
-            case UInt8(ascii: "\\"): put("\\\\")
-            case UInt8(ascii: "\n"): put("\\n")
-            case UInt8(ascii: "\r"): put("\\r")
-            case UInt8(ascii: "\t"): put("\\t")
-            case ..<0x20, 0x7F:
-                put("\\u00")
-                bytes.append(Self.digits[Int(byte >> 4)])
-                bytes.append(Self.digits[Int(byte & 15)])
-            default: bytes.append(byte)
-            }
-        }
-        put("\"")
-    }
-
-    private static let digits = Array("0123456789abcdef".utf8)
-
-    private mutating func success(_ item: BulkItems.Item, _ inner: Int) {
-        if parts.contains(.version) {
-            separate(inner)
-            put("\"_version\":1")
-        }
-        if parts.contains(.result) {
-            separate(inner)
-            put("\"result\":\"created\"")
-        }
-        if parts.contains(.status) {
-            separate(inner)
-            put("\"status\":201")
-        }
-    }
-
-    private mutating func failure(_ refusal: Refusal, _ inner: Int) {
-        if parts.contains(.status) {
-            separate(inner)
-            put("\"status\":")
-            bytes += "\(refusal.status)".utf8
-        }
-        guard parts.contains(.error), reasonsLeft > 0 else { return }
-        reasonsLeft -= 1
-        separate(inner)
-        var json = JSONWriter()
-        json.object { $0.cause(refusal) }
-        put("\"error\":")
-        bytes += json.bytes
-    }
-
-    private func refusal(of item: BulkItems.Item, _ items: BulkItems) -> Refusal? {
-        switch item.outcome {
-        case .taken: nil
-        case .crowded: .tooManyIndices
-        case .unsupported: .writtenOnce
-        case .unreadable(let number):
-            Refusal.badBody(items.fault(number).description)
-        }
-    }
-
-    private mutating func separate(_ inner: Int) {
-        if bytes.count > inner { put(",") }
-    }
-
-    private mutating func put(_ text: StaticString) {
-        text.withUTF8Buffer { bytes += $0 }
-    }
-
-    mutating func finish() -> [UInt8] {
-        put("}")
-        return bytes
-    }
-}
-
 extension BulkItems.Operation {
-    fileprivate var name: StaticString {
+    fileprivate var name: String {
         switch self {
         case .index: "index"
         case .create: "create"
@@ -232,6 +140,16 @@ extension BulkAnswer {
 
         init(rawValue: UInt16) {
             self.rawValue = rawValue
+        }
+
+        /// What is told of a stored document.
+        fileprivate var success: [UInt8] {
+            let members: [(part: Parts, text: String)] = [
+                (.version, #""_version":1"#), (.result, #""result":"created""#),
+                (.status, #""status":201"#),
+            ]
+            let told = members.filter { contains($0.part) }.map(\.text)
+            return Array(told.joined(separator: ",").utf8)
         }
 
         /// Knows the paths that clients ask for; any other path selects all.
