@@ -48,19 +48,6 @@ struct DeviceAnswers: Sendable {
         response.fields.append(("access-control-expose-headers", "retry-after"))
     }
 
-    /// Adds receipt, CORS fields and label to the answer of the dialect.
-    func accepted(
-        _ response: consuming Response,
-        _ label: DeviceLabel,
-        _ acceptance: Acceptance,
-        _ readers: CrossOrigin
-    ) -> Response {
-        response.receipt = acceptance.receipt
-        readers.add(to: &response)
-        response.label = label.rawValue
-        return response
-    }
-
     func preflight(
         _ route: DeviceRoute,
         _ headers: PreflightHeaders,

@@ -114,7 +114,7 @@ struct QueuedRequest: Sendable {
     let request: IncomingLogs
     let figures: IngestCounters.Figures
     let readers: CrossOrigin
-    /// The dialect's answer when all logs are on disk.
+    /// The dialect's answer when all logs are on disk, without receipt, CORS fields and label.
     let response: @Sendable (Acceptance) -> Response
     let answers: DeviceAnswers
 
@@ -151,7 +151,10 @@ struct QueuedRequest: Sendable {
     }
 
     private func send(_ acceptance: Acceptance, _ end: CaptureDraft.End) {
-        let response = answers.accepted(response(acceptance), label, acceptance, readers)
+        var response = response(acceptance)
+        response.receipt = acceptance.receipt
+        readers.add(to: &response)
+        response.label = label.rawValue
         request.draft?.answered(response, end)
         request.responder.send(response)
     }
