@@ -57,9 +57,7 @@ extension DeviceHandler {
         let logsMax = max(Self.freeLogs, body.count)
         guard logCount <= logsMax else { throw .tooManyLogs(logCount, most: logsMax) }
         let plans = dispatch.plans(tables.routing)
-        draft?.read(taken, plans, body, content, isCompressed: isCompressed)
-        dispatch.trace = draft?.trace
-        defer { dispatch.trace = nil }
+        draft?.read(taken, plans, body, content: content, isCompressed: isCompressed)
         var dispatched =
             tables.routing.router == nil
             ? dispatch.parts(of: taken.groups, repeatedBytesMax: repeatedBytesMax)
@@ -186,7 +184,8 @@ extension DeviceHandler {
             retarget: { tag throws(Refusal) in try table.target(of: head, .tag(tag)) },
             applyRules: { [decoder, shared] logs, target throws(Refusal) in
                 try decoder.decode(logs, shared.timing(target, head.arrival), target.intake.rules)
-            }
+            },
+            trace: request.draft?.trace
         )
     }
 }

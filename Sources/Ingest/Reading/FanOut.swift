@@ -20,12 +20,13 @@ struct FanOut {
     /// The group that is added, by its number in the request.
     var groupNumber = 0
     /// nil: no trace wants them.
-    var places: [DispatchedLogs.Place]?
+    private var places: [DispatchedLogs.Place]?
     private static let placesMax = 10_000
 
     init(_ request: DispatchRequest, _ limits: LogLimits) {
         self.request = request
         self.limits = limits
+        places = request.trace == nil ? nil : []
     }
 
     var dispatched: DispatchedLogs {

@@ -17,8 +17,6 @@ final class LogDispatch {
     private let counters: FilterCounters
     /// nil: there are neither filters nor routes.
     private var machine: Machine?
-    /// Sees each step, for the tester; nil for devices.
-    var trace: FilterTrace?
 
     init(_ limits: LogLimits, _ counters: FilterCounters) {
         self.limits = limits
@@ -55,7 +53,6 @@ final class LogDispatch {
             return parts(of: groups, repeatedBytesMax: request.repeatedBytesMax)
         }
         var fanOut = FanOut(request, limits)
-        fanOut.places = trace == nil ? nil : []
         let logBytes = groups.reduce(0) { $0 + $1.logs.bytes }
         machine.filter.begin(request.sender, logBytes: logBytes)
         for (number, group) in groups.enumerated() {
@@ -67,7 +64,7 @@ final class LogDispatch {
             }
             do throws(LogDecodingError) {
                 let shared = try machine.filter.redacted(group, plan)
-                let left = try filtered(group.logs, plan, &fanOut)
+                let left = try filtered(group.logs, plan, counting: &fanOut.counts, request.trace)
                 for (newPlan, labels, logs) in left.all {
                     var part = shared
                     if newPlan !== plan || labels != .none {
@@ -97,7 +94,8 @@ final class LogDispatch {
     private func filtered(
         _ logs: DecodedLogs,
         _ plan: TagPlan,
-        _ fanOut: inout FanOut
+        counting counts: inout DispatchedLogs.Counts,
+        _ trace: FilterTrace?
     ) throws(LogDecodingError) -> LogsByTag {
         var left = LogsByTag()
         guard let filter = machine?.filter else { return left }
@@ -105,7 +103,7 @@ final class LogDispatch {
         left.areRetimed = sound.areRetimed
         for group in sound.groups { left.add(group.logs, group.plan, group.labels) }
         for dead in sound.dead { left[dead.plan, dead.labels].faulty.append(dead.logs) }
-        fanOut.counts.add(sound)
+        counts.add(sound)
         for faulty in logs.faulty {
             let rest = try filter.apply(to: faulty.logs, plan, trace: trace)
             for group in rest.groups {
@@ -119,7 +117,7 @@ final class LogDispatch {
                 left[dead.plan, dead.labels].faulty
                     .append(FaultyLogs(logs: dead.logs.logs, fault: fault))
             }
-            fanOut.counts.add(rest)
+            counts.add(rest)
         }
         // Only their number is left.
         if logs.dropped > 0 { left[plan, .none].dropped = logs.dropped }
@@ -142,6 +140,8 @@ struct DispatchRequest {
     let retarget: (String) throws(Refusal) -> RoutingTable.Target
     /// Applies a destination's rules to logs that were decoded without them.
     let applyRules: (EncodedLogs, RoutingTable.Target) throws(Refusal) -> DecodedLogs
+    /// Sees each step, for the tester and captures.
+    var trace: FilterTrace?
 }
 
 /// What becomes of the logs of one request.

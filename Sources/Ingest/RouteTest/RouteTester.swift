@@ -45,9 +45,10 @@ package struct RouteTester {
         let rights = SenderRights(destinations: sender?.destinations)
         let work = TrialWork()
         let request = request(question, rights.limited(to: question.rights), work)
+        var request = request(question, rights.limited(to: question.rights), work)
+        request.trace = trace
         let trace = FilterTrace()
         let dispatch = LogDispatch(limits, FilterCounters())
-        dispatch.trace = trace
         var logs: [RouteFindings.Log] = []
         for (number, json) in (question.logs.isEmpty ? [Array("{}".utf8)] : question.logs)
             .enumerated()
