@@ -68,7 +68,7 @@ extension DeviceHandler {
             let counter = request.sender?.counter ?? shared.keyless
             try counter.takeLight(light, request.dialect.label, at: shared.clock())
         }
-        draft?.dispatched(taken.groups, dispatched)
+        draft?.dispatched(taken.groups, dispatched, plans)
         try check(dispatched, request)
         stamp(&dispatched, request, atMost: repeatedBytesMax)
         let figures = IngestCounters.Figures(

@@ -52,7 +52,6 @@ final class CaptureDraft: @unchecked Sendable {
     private var inflated: CaptureRecord.Body?
     /// nil: its logs could not be read.
     private var logsHaveSecrets: Bool?
-    private var plans: TagPlans?
     /// Follows the logs through filters, if a capture wants them when they are accepted.
     private(set) var trace: FilterTrace?
     private var accepted: CapturedLogs?
@@ -115,7 +114,6 @@ final class CaptureDraft: @unchecked Sendable {
             redacts = isOfTag || tags.contains { plans?.redacts($0) ?? false }
         }
         if wantsAccepted {
-            self.plans = plans
             trace = FilterTrace(bytesMax: Self.traceBytesMax, logsMax: CapturedLogs.logsMax)
         } else if !sessions.contains(where: { $0.filter.admits(status: 503) }) {
             return
@@ -142,7 +140,7 @@ final class CaptureDraft: @unchecked Sendable {
     func miss() {
         for session in sessions where session.filter.admitsAccepted { session.countMissed() }
         sessions = []
-        (body, inflated, accepted, trace, plans) = (nil, nil, nil, nil, nil)
+        (body, inflated, accepted, trace) = (nil, nil, nil, nil)
     }
 
     /// Keeps the body, once. `content` is the inflated body, where it could be inflated.
@@ -169,10 +167,10 @@ final class CaptureDraft: @unchecked Sendable {
     }
 
     /// What filters and routes made of the logs.
-    func dispatched(_ groups: [LogGroup], _ dispatched: DispatchedLogs) {
+    func dispatched(_ groups: [LogGroup], _ dispatched: DispatchedLogs, _ plans: TagPlans?) {
         guard let trace else { return }
-        accepted = CapturedLogs(groups, dispatched, trace, plans, redacts: redacts)
-        (self.trace, plans) = (nil, nil)
+        accepted = CapturedLogs(groups, dispatched, trace, plans: plans, redacts: redacts)
+        self.trace = nil
     }
 
     /// Asks the queue where it stores the batches, if a capture wants the accepted request.

@@ -234,7 +234,7 @@ struct CapturedLogs: Sendable {
         _ groups: [LogGroup],
         _ dispatched: DispatchedLogs,
         _ trace: FilterTrace,
-        _ plans: TagPlans?,
+        plans: TagPlans?,
         redacts: Bool
     ) {
         var logs: [CaptureRecord.Log] = []
