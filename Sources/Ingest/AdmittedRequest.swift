@@ -94,7 +94,14 @@ final class RequestTables {
             proven?.sender.budget,
             bodyBytesMax: bodyBytesMax
         )
-        return AdmittedLogs(dialect, reader, target, proven, budget, damage)
+        return AdmittedLogs(
+            dialect,
+            reader,
+            to: target,
+            from: proven,
+            budget: budget,
+            damage: damage
+        )
     }
 
     /// Checks the body, and uses up the nonce, of a sender that signs.

@@ -10,8 +10,8 @@ extension DeviceHandler {
     func store(
         _ taken: TakenLogs,
         _ dispatched: DispatchedLogs,
-        _ figures: IngestCounters.Figures,
-        _ request: IncomingLogs,
+        of request: IncomingLogs,
+        counting figures: IngestCounters.Figures,
         sentBytes: Int
     ) throws(Refusal) {
         let (draft, responder) = (request.draft, request.responder)
@@ -48,7 +48,7 @@ extension DeviceHandler {
         if let draft, !responder.hold(draft.heldBytes, isNeeded: false) { draft.miss() }
         draft?.track(&batches)
         guard shared.intake.enter() else { throw .draining }
-        append(batches, identity, dispatched, queued)
+        append(batches, identity: identity, dispatched, queued)
     }
 
     /// A question without logs is answered while the gateway drains.
@@ -67,7 +67,7 @@ extension DeviceHandler {
     /// The intake must have been entered; it is left when the queue has decided.
     private func append(
         _ batches: [Batch],
-        _ identity: BatchIdentity?,
+        identity: BatchIdentity?,
         _ dispatched: DispatchedLogs,
         _ queued: QueuedRequest
     ) {

@@ -52,7 +52,7 @@ extension DeviceHandler {
         var isQueued = false
         defer { if !isQueued { draft?.keep(body, content, isCompressed: isCompressed) } }
         let repeatedBytesMax = decoder.limit.repeating(for: body.count)
-        let taken = try read(request, content, key, repeatedBytesMax)
+        let taken = try read(request, content, named: key, repeatedBytesMax: repeatedBytesMax)
         logCount = taken.groups.reduce(0) { $0 + $1.logs.count }
         let logsMax = max(Self.freeLogs, body.count)
         guard logCount <= logsMax else { throw .tooManyLogs(logCount, most: logsMax) }
@@ -76,7 +76,7 @@ extension DeviceHandler {
             bodyBytes: max(content.count, decoder.inflatedBytes - before),
             isRepaired: decoder.json.repairs != repairs
         )
-        try store(taken, dispatched, figures, request, sentBytes: body.count)
+        try store(taken, dispatched, of: request, counting: figures, sentBytes: body.count)
         // The draft is the queue's now.
         isQueued = true
     }
@@ -84,12 +84,12 @@ extension DeviceHandler {
     private func read(
         _ request: IncomingLogs,
         _ content: UnsafeRawBufferPointer,
-        _ key: String?,
-        _ repeatedBytesMax: Int
-        var rules = tables.routing.rules(for: target)
-        rules.damage = request.admitted.damage
+        named key: String?,
+        repeatedBytesMax: Int
     ) throws(Refusal) -> TakenLogs {
         let (head, target) = (request.head, request.admitted.target)
+        var rules = tables.routing.rules(for: target)
+        rules.damage = request.admitted.damage
         let question = LogRequest(
             head: head,
             body: LogBody(content, timing(head, for: target.destination), rules),

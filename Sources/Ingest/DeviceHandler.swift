@@ -84,7 +84,7 @@ package final class DeviceHandler: RequestHandler {
             }
             return .accept(bodyBytesMax: shared.limits.bodyBytes, admitted: admitted)
         } catch {
-            return .refuse(refused(error, route, head, logs, capture(head, logs)))
+            return .refuse(refused(error, route, head, of: logs, in: capture(head, logs)))
         }
     }
 
@@ -107,8 +107,8 @@ package final class DeviceHandler: RequestHandler {
         _ refusal: Refusal,
         _ route: DeviceRoute,
         _ head: RequestHead?,
-        _ logs: AdmittedLogs?,
-        _ draft: CaptureDraft?
+        of logs: AdmittedLogs?,
+        in draft: CaptureDraft?
     ) -> Response {
         let response = answers.refused(refusal, route, tables.crossOrigin(head))
         let address = head?.clientAddress(behind: tables.access.proxies)?.description
@@ -225,13 +225,14 @@ package final class DeviceHandler: RequestHandler {
         // perhaps on another thread.
         tables.refresh()
         if let request = admitted as? AdmittedRequest, request.tables == tables.generations {
-            return handle(head, request.route, request.subject, body, responder)
+            return handle(head, request.subject, of: request.route, body: body, responder)
         }
         let route = tables.route(of: head)
         do throws(Refusal) {
-            handle(head, route, try subject(of: head, route), body, responder)
+            let subject = try subject(of: head, route)
+            handle(head, subject, of: route, body: body, responder)
         } catch {
-            responder.send(refused(error, route, head, nil, capture(head)))
+            responder.send(refused(error, route, head, of: nil, in: capture(head)))
         }
     }
 
@@ -253,9 +254,9 @@ package final class DeviceHandler: RequestHandler {
 
     private func handle(
         _ head: RequestHead,
-        _ route: DeviceRoute,
         _ subject: AdmittedRequest.Subject,
-        _ body: UnsafeRawBufferPointer,
+        of route: DeviceRoute,
+        body: UnsafeRawBufferPointer,
         _ responder: Responder
     ) {
         switch subject {
@@ -278,7 +279,7 @@ package final class DeviceHandler: RequestHandler {
                 // Unless its content was kept already.
                 let isCompressed = decoder.inflates(head, logs.dialect.coding)
                 draft?.keep(body, nil, isCompressed: isCompressed)
-                responder.send(refused(error, route, head, logs, draft))
+                responder.send(refused(error, route, head, of: logs, in: draft))
             }
         }
     }
@@ -298,7 +299,8 @@ package final class DeviceHandler: RequestHandler {
         }
         var logs: AdmittedLogs?
         if case .logs(let found)? = (admitted as? AdmittedRequest)?.subject { logs = found }
-        return refused(refusal, route, head, logs, head.flatMap { capture($0, logs) })
+        let draft = head.flatMap { capture($0, logs) }
+        return refused(refusal, route, head, of: logs, in: draft)
     }
 
     package func stamp(_ fields: inout [UInt8], of response: Response) {

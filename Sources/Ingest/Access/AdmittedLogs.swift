@@ -16,10 +16,10 @@ final class AdmittedLogs: Sendable {
     init(
         _ dialect: any LogDialect,
         _ reader: any LogReader,
-        _ target: RoutingTable.Target,
-        _ proven: ProvenSender?,
-        _ budget: RequestBudget,
-        _ damage: LogRules.Damage
+        to target: RoutingTable.Target,
+        from proven: ProvenSender?,
+        budget: RequestBudget,
+        damage: LogRules.Damage
     ) {
         self.dialect = dialect
         self.reader = reader

@@ -98,7 +98,7 @@ final class CaptureDraft: @unchecked Sendable {
         _ taken: TakenLogs,
         _ plans: TagPlans?,
         _ body: UnsafeRawBufferPointer,
-        _ content: UnsafeRawBufferPointer,
+        content: UnsafeRawBufferPointer,
         isCompressed: Bool
     ) {
         let tags = taken.groups.map(\.tag) + taken.refusedTags

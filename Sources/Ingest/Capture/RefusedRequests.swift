@@ -111,11 +111,11 @@ package final class RefusedRequests: Sendable {
     }
 
     /// The beginning of a text, masked. It is cut before, so that the work is bounded, but with
-    /// room for a secret across the end of what is shown.
+    /// room for a secret across the end of what is shown. `mask` is told if it was cut.
     private func masked(
         _ text: some Collection<UInt8>,
         to countMax: Int,
-        _ mask: (_ beginning: String, _ isCut: Bool) -> String
+        _ mask: (String, Bool) -> String
     ) -> String {
         let beginning = String(decoding: text.prefix(4 * countMax), as: UTF8.self)
         return clipped(mask(beginning, text.count > 4 * countMax), to: countMax)

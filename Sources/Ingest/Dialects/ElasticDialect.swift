@@ -87,16 +87,16 @@ private struct BulkLogReader: LogReader {
                 indices.append(ElasticIndex(name: part.index, refusal: error))
             }
         }
-        try answer(&taken, logs, indices, request)
+        try answer(logs, indices, of: request, in: &taken)
         return taken
     }
 
     /// Sets the answer, and the identity of a request with refused documents.
     private func answer(
-        _ taken: inout TakenLogs,
         _ logs: BulkLogs,
         _ indices: [ElasticIndex],
-        _ request: LogRequest
+        of request: LogRequest,
+        in taken: inout TakenLogs
     ) throws(Refusal) {
         let answer = BulkAnswer(
             items: logs.items,

@@ -44,10 +44,9 @@ package struct RouteTester {
         let sender = try question.key.map { name throws(HTTPProblem) in try senderRules(of: name) }
         let rights = SenderRights(destinations: sender?.destinations)
         let work = TrialWork()
-        let request = request(question, rights.limited(to: question.rights), work)
+        let trace = FilterTrace()
         var request = request(question, rights.limited(to: question.rights), work)
         request.trace = trace
-        let trace = FilterTrace()
         let dispatch = LogDispatch(limits, FilterCounters())
         var logs: [RouteFindings.Log] = []
         for (number, json) in (question.logs.isEmpty ? [Array("{}".utf8)] : question.logs)
@@ -67,7 +66,7 @@ package struct RouteTester {
             }
             let decoded = try self.decoded(json, number, table.rules(for: address))
             let group = labels.group(decoded, address)
-            logs.append(try follow(group, request, dispatch, trace))
+            logs.append(try follow(group, of: request, through: dispatch, trace))
             guard !work.isSpent else { throw Self.tooMuchWork }
         }
         let plan = dispatch.plans(table)?.plan(for: question.tag)
@@ -156,8 +155,8 @@ package struct RouteTester {
     /// Follows one log by itself, so that its parts are its destinations.
     private func follow(
         _ group: LogGroup,
-        _ request: DispatchRequest,
-        _ dispatch: LogDispatch,
+        of request: DispatchRequest,
+        through dispatch: LogDispatch,
         _ trace: FilterTrace
     ) throws(HTTPProblem) -> RouteFindings.Log {
         let earlier = trace.logs.count

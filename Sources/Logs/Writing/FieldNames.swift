@@ -81,7 +81,8 @@ struct FieldNames: ~Copyable {
             contents[count] = content
             count += 1
         } else {
-            addSlowly(UnsafeBufferPointer(start: key, count: keyCount), sum, content, memory)
+            let name = UnsafeBufferPointer(start: key, count: keyCount)
+            addSlowly(name, sum, content: content, in: memory)
         }
     }
 
@@ -89,8 +90,8 @@ struct FieldNames: ~Copyable {
     private mutating func addSlowly(
         _ key: UnsafeBufferPointer<UInt8>,
         _ sum: UInt64,
-        _ content: Int,
-        _ memory: UnsafeMutablePointer<UInt8>
+        content: Int,
+        in memory: UnsafeMutablePointer<UInt8>
     ) {
         guard count < Self.listed else { return addToMany(key, content, memory) }
         for index in 0..<count where sums[index] == sum {

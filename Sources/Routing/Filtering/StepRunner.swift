@@ -95,11 +95,11 @@ final class StepRunner {
             draft.setTime(time)
         case .topic(let template):
             var labels = tag.labels
-            labels.topic = try label(template, tag, place, draft.topicBytesMax)
+            labels.topic = try label(template, tag, place, atMost: draft.topicBytesMax)
             return try relabel(tag, labels)
         case .source(let template):
             var labels = tag.labels
-            labels.source = try label(template, tag, place, draft.sourceBytesMax)
+            labels.source = try label(template, tag, place, atMost: draft.sourceBytesMax)
             return try relabel(tag, labels)
         }
         return .goesOn
@@ -191,7 +191,7 @@ final class StepRunner {
         _ template: CompiledTemplate,
         _ tag: TagState,
         _ place: MatchedFilter,
-        _ bytesMax: Int
+        atMost bytesMax: Int
     ) throws(StepFailure) -> [UInt8] {
         let text = try text(template, tag, place)
         guard text.count <= bytesMax else { throw .labelTooLong }

@@ -71,7 +71,7 @@ extension FilterProgram.Parser {
             let key = value.part(start..<place)
             let name = try self.name(draft) { () throws(StepFailure) in try draft.write(key) }
             place += 1
-            try draft.set(name, try pairValue(value, text, &place, draft))
+            try draft.set(name, try pairValue(value, text, at: &place, draft))
         }
         guard count > 0 else { throw .notPairs }
     }
@@ -79,7 +79,7 @@ extension FilterProgram.Parser {
     private func pairValue(
         _ value: DraftText,
         _ text: UnsafeBufferPointer<UInt8>,
-        _ place: inout Int,
+        at place: inout Int,
         _ draft: LogDraft
     ) throws(StepFailure) -> DraftText {
         guard place < text.count, text[place] == UInt8(ascii: "\"") else {
