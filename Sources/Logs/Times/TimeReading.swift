@@ -103,7 +103,8 @@ struct DigitReader {
     var isAtEnd: Bool { place == text.count }
 
     mutating func take(_ character: Unicode.Scalar) -> Bool {
-        guard place < text.count, text[place] == UInt8(ascii: character) else { return false }
+        // A literal of a time format may be a byte beyond ASCII.
+        guard place < text.count, Unicode.Scalar(text[place]) == character else { return false }
         place += 1
         return true
     }

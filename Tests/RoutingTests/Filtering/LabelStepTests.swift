@@ -116,6 +116,7 @@ import Testing
             ("%b %e %Y %I:%M %p", "Jan  4 2025 12:05 PM", 1_735_992_300, 0),
             ("%s.%f", "1736843400.000000007", 1_736_843_400, 7), ("100%% %s", "100% 7", 7, 0),
             ("%Y-%m-%d", "2024-02-29", 1_709_164_800, 0),
+            ("%Y年%m月%d日", "2024年02月29日", 1_709_164_800, 0),
         ] as [(String, String, UInt32, UInt32)]
     )
     func times(format: String, value: String, seconds: UInt32, nanoseconds: UInt32) throws {
