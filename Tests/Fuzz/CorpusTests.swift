@@ -39,7 +39,7 @@ import Testing
         var dice = Dice(state: 1)
         let seeds = try Self.seeds(name)
         for (file, seed) in seeds {
-            for round in 0...max(40, 1000 / seeds.count) {
+            for round in 0...max(40, 2000 / seeds.count) {
                 let bytes = round == 0 ? seed : dice.broken(seed)
                 do {
                     try entry.run(bytes)

@@ -121,7 +121,7 @@ enum FilterEntry: FuzzEntry {
         )
         filter.onError = .deadLetter
         let redactions = PersonalData.allCases.map { kind in
-            FilterStep(.redact(Redaction(fields: everything, .known(kind), with: .text("#"))))
+            FilterStep(.redact(Redaction(fields: everything, .known(kind), with: .text("<>"))))
         }
         rules.filters = [filter, Filter(name: "R", steps: redactions)]
         return rules
