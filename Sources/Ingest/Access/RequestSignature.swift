@@ -91,33 +91,17 @@ struct UnusedNonce: Sendable {
 
     /// Called before the body arrives, any number of times.
     func check(now: WallTime) throws(AccessProblem) {
-        try Self.pass(memory.check(mark, now: now.seconds, share))
+        if let problem = memory.check(mark, now: now.seconds, share) { throw problem }
     }
 
     func use(now: WallTime) throws(AccessProblem) {
-        try Self.pass(memory.use(mark, until: end, now: now.seconds, share))
-    }
-
-    private static func pass(_ outcome: NonceMemory.Outcome) throws(AccessProblem) {
-        switch outcome {
-        case .new: break
-        case .used: throw .replayed
-        case .past: throw .expired
-        case .full: throw .tooManyNonces
-        }
+        if let problem = memory.use(mark, until: end, now: now.seconds, share) { throw problem }
     }
 }
 
 /// The used nonces, each until its signature is too old to be accepted. All loops share it; a
 /// restart forgets it.
 package final class NonceMemory: Sendable {
-    enum Outcome {
-        case new, used
-        /// The time is so long ago that its nonces are forgotten.
-        case past
-        case full
-    }
-
     /// A digest: 64 bits of the key's name, 128 bits of name and nonce.
     struct Mark: Hashable {
         fileprivate let sender: UInt64
@@ -163,12 +147,12 @@ package final class NonceMemory: Sendable {
         }
 
         /// A reload may have changed the share.
-        mutating func check(_ mark: Mark, _ share: FairShare) -> Outcome {
-            guard !used.contains(mark) else { return .used }
+        mutating func check(_ mark: Mark, _ share: FairShare) -> AccessProblem? {
+            guard !used.contains(mark) else { return .replayed }
             shares.change(to: share)
             // Nonces of removed keys may remain.
             let isFull = shares.all >= share.places
-            return !isFull && shares.hasPlace(mark.sender) ? .new : .full
+            return !isFull && shares.hasPlace(mark.sender) ? nil : .tooManyNonces
         }
     }
 
@@ -176,26 +160,27 @@ package final class NonceMemory: Sendable {
 
     package var count: Int { state.withLock { $0.used.count } }
 
-    /// Checks a nonce without using it up; `now` may be a while ago.
-    func check(_ mark: Mark, now: Int64, _ share: FairShare) -> Outcome {
+    /// Why a nonce cannot be used, without using it up; nil: it can. `now` may be a while ago.
+    func check(_ mark: Mark, now: Int64, _ share: FairShare) -> AccessProblem? {
         state.withLock { state in
             state.advance(to: now)
             return state.check(mark, share)
         }
     }
 
-    /// `end` is the last second in which the nonce is valid.
-    func use(_ mark: Mark, until end: Int64, now: Int64, _ share: FairShare) -> Outcome {
+    /// Why a nonce cannot be used; nil: it is used up. `end` is the last second in which it is
+    /// valid.
+    func use(_ mark: Mark, until end: Int64, now: Int64, _ share: FairShare) -> AccessProblem? {
         state.withLock { state in
             if state.now - now > Self.secondsBackMax { state.now = now }
             state.advance(to: now)
-            guard end >= state.now else { return .past }
-            let outcome = state.check(mark, share)
-            guard outcome == .new else { return outcome }
+            // So long ago that its nonces are forgotten.
+            guard end >= state.now else { return .expired }
+            if let problem = state.check(mark, share) { return problem }
             state.used.insert(mark)
             state.shares.take(mark.sender)
             state.ends[end, default: []].append(mark)
-            return .new
+            return nil
         }
     }
 }

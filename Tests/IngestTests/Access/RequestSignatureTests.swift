@@ -99,30 +99,30 @@ import Testing
             NonceMemory.Mark(Array(name.utf8), Array(text.utf8))
         }
         func use(_ text: String, _ end: Int64, _ now: Int64, _ name: String = "a")
-            -> NonceMemory.Outcome
+            -> AccessProblem?
         {
             memory.use(mark(text, name), until: end, now: now, room)
         }
         let room = FairShare(max: 3, holders: 1)
-        #expect(use("1", 1300, 1000) == .new)
-        #expect(use("1", 1301, 1000) == .used)
-        #expect(use("1", 1300, 1000, "b") == .new)
-        #expect(use("2", 1200, 1100) == .new)
-        #expect(use("3", 1200, 1100) == .full)
-        #expect(memory.check(mark("3"), now: 1100, room) == .full)
-        #expect(memory.check(mark("1"), now: 1100, room) == .used)
-        #expect(use("2", 1400, 1200) == .used)
-        #expect(use("3", 1500, 1201) == .new)
+        #expect(use("1", 1300, 1000) == nil)
+        #expect(use("1", 1301, 1000) == .replayed)
+        #expect(use("1", 1300, 1000, "b") == nil)
+        #expect(use("2", 1200, 1100) == nil)
+        #expect(use("3", 1200, 1100) == .tooManyNonces)
+        #expect(memory.check(mark("3"), now: 1100, room) == .tooManyNonces)
+        #expect(memory.check(mark("1"), now: 1100, room) == .replayed)
+        #expect(use("2", 1400, 1200) == .replayed)
+        #expect(use("3", 1500, 1201) == nil)
         #expect(memory.count == 3)
         // A clock that goes back a little brings nothing back.
-        #expect(use("2", 1200, 1190) == .past)
-        #expect(use("1", 1300, 1300) == .used)
-        #expect(use("4", 1700, 1301) == .new)
+        #expect(use("2", 1200, 1190) == .expired)
+        #expect(use("1", 1300, 1300) == .replayed)
+        #expect(use("4", 1700, 1301) == nil)
         #expect(memory.count == 2)
         // One that goes back by hours is followed.
-        #expect(use("5", 600, 500) == .new)
+        #expect(use("5", 600, 500) == nil)
         #expect(memory.count == 3)
-        #expect(use("6", 9000, 9000) == .new)
+        #expect(use("6", 9000, 9000) == nil)
         #expect(memory.count == 1)
     }
 
@@ -137,7 +137,7 @@ import Testing
                 let before = memory.check(mark, now: now, room)
                 let outcome = memory.use(mark, until: now + 300, now: now, room)
                 #expect(before == outcome)
-                guard outcome == .new else { return count }
+                guard outcome == nil else { return count }
                 count += 1
             }
         }
