@@ -8,7 +8,7 @@ import System
 final class AdmittedRequest: Sendable {
     enum Subject: Sendable {
         case logs(AdmittedLogs)
-        case page(DevicePage)
+        indirect case page(DevicePage)
         case preflight(DeviceRoute)
     }
 

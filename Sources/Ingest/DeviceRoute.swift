@@ -4,7 +4,7 @@ import HTTP
 /// The meaning of a request's path. Dialects that are switched off have no paths.
 enum DeviceRoute {
     case logs(any LogDialect)
-    case page(DevicePage)
+    indirect case page(DevicePage)
     /// No path of the gateway. The refusal has SLS's form at a path like SLS's.
     case unknown(isSLSPath: Bool)
 
@@ -12,9 +12,9 @@ enum DeviceRoute {
         self = head.bytes.withUnsafeBufferPointer { bytes in
             let path = UnsafeBufferPointer(rebasing: bytes[head.path])
             if let dialect = Self.dialect(path, head, accepted) { return .logs(dialect) }
-            if let page = DevicePage(path), page.isShown(accepted) { return .page(page) }
-            if accepted.contains(.elastic), let page = ElasticPage(path, head) {
-                return .page(.elastic(page))
+            if let page = DevicePage.page(at: path, accepted) { return .page(page) }
+            if accepted.contains(.elastic), let page = DevicePage.elastic(path, head) {
+                return .page(page)
             }
             let isSLSPath = path.begins(with: "/logstores/") || path.equals("/logstores")
             return .unknown(isSLSPath: isSLSPath && accepted.contains(.sls))
@@ -83,75 +83,48 @@ extension UnsafeBufferPointer<UInt8> {
     }
 }
 
-/// The paths of the device listener that do not bring logs.
-enum DevicePage {
+/// A path of the device listener that does not bring logs.
+struct DevicePage: Sendable {
+    let label: DeviceLabel
+    var methods = DeviceMethods.look
+    let response: Response
+    var refused: @Sendable (Refusal) -> Response = { ErrorShape.plain.response($0) }
+
+    /// The pages, each with the dialect whose clients look at it; those of no dialect are always
+    /// shown. `Stamp` adds the time to the answers.
+    private static let all: [(path: StaticString, dialect: AcceptedDialects, page: DevicePage)] = [
+        ("/servertime", .sls, clock), ("/healthz", [], plain("ok\n")),
+        // Splunk's and Loki's clients check theirs before they send.
+        ("/services/collector/health", .splunk, splunkHealth),
+        ("/services/collector/health/1.0", .splunk, splunkHealth),
+        ("/ready", .loki, plain("ready\n")), ("*", [], server),
+    ]
+
     /// The clock of SLS's SDKs.
-    case serverTime
-    case health
-    /// Splunk's clients check it before they send.
-    case splunkHealth
-    case elastic(ElasticPage)
-    /// Loki's agents check it before they send.
-    case ready
+    private static let clock = DevicePage(label: .servertime, response: Response(status: 200)) {
+        ErrorShape.sls.response($0)
+    }
+    private static let splunkHealth = DevicePage(
+        label: .splunk,
+        response: SplunkAnswer(200, 17, "HEC is healthy").response
+    )
     /// `OPTIONS *`: the server itself.
-    case server
+    private static let server = DevicePage(
+        label: .other,
+        methods: .options,
+        response: Response(status: 200)
+    )
 
-    init?(_ path: UnsafeBufferPointer<UInt8>) {
-        if path.equals("/servertime") {
-            self = .serverTime
-        } else if path.equals("/healthz") {
-            self = .health
-        } else if path.equals("/services/collector/health")
-            || path.equals("/services/collector/health/1.0")
-        {
-            self = .splunkHealth
-        } else if path.equals("/ready") {
-            self = .ready
-        } else if path.equals("*") {
-            self = .server
-        } else {
-            return nil
-        }
+    private static func plain(_ text: String) -> DevicePage {
+        let response = Response(status: 200, contentType: "text/plain", text: text)
+        return DevicePage(label: .healthz, response: response)
     }
 
-    var label: DeviceLabel {
-        switch self {
-        case .serverTime: .servertime
-        case .health, .ready: .healthz
-        case .splunkHealth: .splunk
-        case .elastic: .elastic
-        case .server: .other
-        }
-    }
-
-    var methods: DeviceMethods {
-        switch self {
-        case .serverTime, .health, .ready, .splunkHealth, .elastic: .look
-        case .server: .options
-        }
-    }
-
-    /// False for a page of a dialect that is switched off.
-    func isShown(_ accepted: AcceptedDialects) -> Bool {
-        if case .ready = self { accepted.contains(.loki) } else { accepted.covers(label) }
-    }
-
-    func refused(_ refusal: Refusal) -> Response {
-        switch self {
-        case .serverTime: ErrorShape.sls.response(refusal)
-        case .health, .ready, .splunkHealth, .server: ErrorShape.plain.response(refusal)
-        case .elastic(let page): page.refused(refusal)
-        }
-    }
-
-    var response: Response {
-        switch self {
-        case .health: Response(status: 200, contentType: "text/plain", text: "ok\n")
-        case .splunkHealth: SplunkAnswer(200, 17, "HEC is healthy").response
-        case .elastic(let page): page.response
-        case .ready: Response(status: 200, contentType: "text/plain", text: "ready\n")
-        // `Stamp` adds the time.
-        case .serverTime, .server: Response(status: 200)
-        }
+    /// nil also for a page of a dialect that is switched off.
+    static func page(
+        at path: UnsafeBufferPointer<UInt8>,
+        _ accepted: AcceptedDialects
+    ) -> DevicePage? {
+        all.first { path.equals($0.path) && accepted.isSuperset(of: $0.dialect) }?.page
     }
 }

@@ -162,54 +162,35 @@ struct IndexDate {
     }
 }
 
-/// The pages that Elasticsearch's clients check before they send: a node that accepts documents and
-/// has nothing else.
-struct ElasticPage {
-    private enum Kind {
-        case root
-        case license
-        case features
-        case health
-        /// Templates, policies and everything else that Elasticsearch keeps.
-        case missing
+extension DevicePage {
+    /// A page that Elasticsearch's clients check before they send: a node that accepts documents
+    /// and has nothing else.
+    static func elastic(
+        _ path: UnsafeBufferPointer<UInt8>,
+        _ head: borrowing RequestHead
+    ) -> DevicePage? {
+        let body: String?
+        if path.equals("/") {
+            body = root
+        } else if path.equals("/_license") {
+            body = "{\(license)}"
+        } else if path.equals("/_xpack") {
+            body = "{\(license),\(features)}"
+        } else if path.equals("/_cluster/health") {
+            body = health
+        } else if path.begins(with: "/_") {
+            // Templates, policies and everything else that Elasticsearch keeps.
+            body = nil
+        } else {
+            return nil
+        }
+        let media = ElasticMedia(head)
+        let response = body.map { media.response(200, Array($0.utf8)) } ?? media.response(missing)
+        return DevicePage(label: .elastic, response: response) { media.response($0) }
     }
 
     /// Clients refuse older nodes; this is the last version of its major release.
     private static let version = "8.19.0"
-
-    private let kind: Kind
-    private let media: ElasticMedia
-
-    init?(_ path: UnsafeBufferPointer<UInt8>, _ head: borrowing RequestHead) {
-        if path.equals("/") {
-            kind = .root
-        } else if path.equals("/_license") {
-            kind = .license
-        } else if path.equals("/_xpack") {
-            kind = .features
-        } else if path.equals("/_cluster/health") {
-            kind = .health
-        } else if path.begins(with: "/_") {
-            kind = .missing
-        } else {
-            return nil
-        }
-        media = ElasticMedia(head)
-    }
-
-    var response: Response {
-        let body: String
-        switch kind {
-        case .root: body = Self.root
-        case .license: body = "{\(Self.license)}"
-        case .features: body = "{\(Self.license),\(Self.features)}"
-        case .health: body = Self.health
-        case .missing: return refused(Self.missing)
-        }
-        return media.response(200, Array(body.utf8))
-    }
-
-    func refused(_ refusal: Refusal) -> Response { media.response(refusal) }
 
     private static let missing = Refusal(
         404,
