@@ -21,27 +21,28 @@ package final class DeviceDoor: Sendable {
         self.bodyBytesMax = bodyBytesMax
         proxies = ProxyTrust(settings.proxies)
         keySources = TokenKeySources()
-        access = Replaceable(
-            DeviceAccess(
-                settings,
-                bodyBytesMax: bodyBytesMax,
-                nonces: nonces,
-                fetched: keySources.use(settings.tokens)
-            )
+        let fetched = keySources.use(settings.tokens)
+        let keys = DeviceKeys(
+            settings,
+            bodyBytesMax: bodyBytesMax,
+            nonces: nonces,
+            fetched: fetched
         )
+        access = Replaceable(DeviceAccess(settings, keys, bodyBytesMax: bodyBytesMax))
     }
 
     package func replace(_ new: DeviceSettings) {
         proxies.replace(new.proxies)
         let fetched = keySources.use(new.tokens)
-        access.replace {
-            DeviceAccess(
+        access.replace { before in
+            let keys = DeviceKeys(
                 new,
-                after: $0,
+                after: before.keys,
                 bodyBytesMax: bodyBytesMax,
                 nonces: nonces,
                 fetched: fetched
             )
+            return DeviceAccess(new, keys, bodyBytesMax: bodyBytesMax)
         }
     }
 
@@ -83,21 +84,8 @@ final class DeviceAccess: Sendable {
     let proxies: [AddressRange]
     let plainStatus: Int
 
-    /// Keys keep their counters and budgets from the keys of the same name in `before`.
-    init(
-        _ settings: DeviceSettings,
-        after before: DeviceAccess? = nil,
-        bodyBytesMax: Int,
-        nonces: NonceMemory,
-        fetched: [FetchedTokenKeys] = []
-    ) {
-        keys = DeviceKeys(
-            settings,
-            after: before?.keys,
-            bodyBytesMax: bodyBytesMax,
-            nonces: nonces,
-            fetched: fetched
-        )
+    init(_ settings: DeviceSettings, _ keys: DeviceKeys, bodyBytesMax: Int) {
+        self.keys = keys
         origins = OriginRules(
             common: settings.cors.origins,
             own: settings.senders.map { $0.rules.origins }
