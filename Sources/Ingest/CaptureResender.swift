@@ -180,7 +180,7 @@ extension CaptureRecord {
     /// Why the logs cannot be sent as they came; nil: they can.
     fileprivate var reasonNotToResend: String? {
         guard !logs.isEmpty else { return noLogs }
-        guard logs.count + droppedCount == logCount else {
+        guard logs.count + (accepted?.droppedCount ?? 0) == logCount else {
             return "only the first \(logs.count) of its \(logCount) logs are kept"
         }
         for (index, log) in logs.enumerated() {

@@ -132,7 +132,8 @@ final class CaptureDraft: @unchecked Sendable {
     /// About the memory that it takes while the queue stores the logs.
     var heldBytes: Int {
         let bodies = [body, inflated].reduce(0) { $0 + ($1?.text?.utf8.count ?? 0) }
-        return bodies + (accepted?.weight ?? 0)
+        let tracks = BatchTrack.weight * (accepted?.batches.count ?? 0)
+        return bodies + tracks + (accepted?.weight ?? 0)
     }
 
     /// Gives the record up, and counts the request as missed by the captures that want it when it
@@ -214,11 +215,7 @@ final class CaptureDraft: @unchecked Sendable {
             body: body,
             inflated: inflated,
             decisions: decisions(end),
-            logs: accepted?.logs ?? [],
-            logCount: accepted?.logCount ?? 0,
-            droppedCount: accepted?.droppedCount ?? 0,
-            groups: accepted?.groups ?? [],
-            batches: accepted?.batches ?? [],
+            accepted: accepted,
             receipt: end.receipt,
             answer: CaptureRecord.Answer(
                 status: response.status,

@@ -107,19 +107,17 @@ package struct CaptureRecord: Sendable {
     /// nil: the body was not compressed.
     package var inflated: Body?
     package var decisions: [Decision] = []
-    /// The first logs of the request; `logCount` is the number of all.
-    package var logs: [Log] = []
-    package var logCount = 0
-    /// Logs that the destination's rules dropped as they came. They are not among `logs`.
-    var droppedCount = 0
-    /// The groups of the logs; nil: not kept, because a label has a secret or a filter redacts this
-    /// tag.
-    var groups: [Group?] = []
-    package var batches: [Batch] = []
+    /// nil: the request was refused before its logs were dispatched.
+    var accepted: CapturedLogs?
     package var receipt: String?
     package var answer: Answer?
     /// nil: nothing was stored.
     var followed: FollowedLogs?
+
+    package var logs: [Log] { accepted?.logs ?? [] }
+    package var logCount: Int { accepted?.logCount ?? 0 }
+    package var batches: [Batch] { accepted?.batches ?? [] }
+    var groups: [Group?] { accepted?.groups ?? [] }
 
     /// What became of its logs up to now. It changes after the answer, so read it once.
     package var progress: LogProgress { followed?.progress ?? LogProgress() }
@@ -135,10 +133,7 @@ package struct CaptureRecord: Sendable {
         var sum = Self.weightMin + path.utf8.count + (query?.utf8.count ?? 0) + Self.weight(fields)
         sum += (body?.text?.utf8.count ?? 0) + (inflated?.text?.utf8.count ?? 0)
         sum += decisions.reduce(0) { $0 + 96 + $1.detail.utf8.count }
-        sum += logs.reduce(0) { $0 + $1.weight }
-        sum += groups.reduce(0) { $0 + ($1?.weight ?? 0) }
-        sum += batches.reduce(0) { $0 + $1.weight }
-        sum += followed?.weight ?? 0
+        sum += (accepted?.weight ?? 0) + (followed?.weight ?? 0)
         if let answer { sum += Self.weight(answer.fields) + answer.body.utf8.count }
         return sum
     }

@@ -213,7 +213,7 @@ extension EncodedLogs {
     }
 }
 
-/// What a draft keeps of logs that a capture wants when they are accepted.
+/// What a record keeps of logs that a capture wants when they are accepted.
 struct CapturedLogs: Sendable {
     static let logsMax = 100
     /// What is masked of logs, before and behind filters. No further log is kept beyond it: masking
@@ -223,9 +223,13 @@ struct CapturedLogs: Sendable {
     /// Copies of the logs after filters and routes, and what those took away.
     let copies: Int
     let counts: DispatchedLogs.Counts
+    /// The first logs of the request; `logCount` is the number of all.
     let logs: [CaptureRecord.Log]
+    /// The groups of the logs; nil: not kept, because a label has a secret or a filter redacts this
+    /// tag.
     let groups: [CaptureRecord.Group?]
     let logCount: Int
+    /// Logs that the destination's rules dropped as they came. They are not among `logs`.
     let droppedCount: Int
     let batches: [CaptureRecord.Batch]
 
@@ -290,10 +294,10 @@ struct CapturedLogs: Sendable {
         }
     }
 
-    /// About the memory that it takes, with tracks for all batches.
+    /// About the memory that it takes.
     var weight: Int {
         logs.reduce(0) { $0 + $1.weight } + groups.reduce(0) { $0 + ($1?.weight ?? 0) }
-            + batches.reduce(0) { $0 + $1.weight + BatchTrack.weight }
+            + batches.reduce(0) { $0 + $1.weight }
     }
 }
 
