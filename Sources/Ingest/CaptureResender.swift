@@ -263,11 +263,7 @@ extension BodyDecoder {
         _ timing: BatchTiming,
         _ rules: LogRules
     ) throws(Refusal) -> DecodedLogs {
-        do throws(LogDecodingError) {
-            return try putLogs.decode(logs, timing, rules)
-        } catch {
-            throw Refusal(error)
-        }
+        try Refusal.decoding(try putLogs.decode(logs, timing, rules))
     }
 }
 

@@ -1,3 +1,5 @@
+import System
+
 /// Why a text is not JSON.
 package struct JSONProblem: Error, Equatable {
     package let position: Int
@@ -119,18 +121,12 @@ extension JSONValue {
         case .null: "null"
         case .bool(let value): "\(value)"
         case .number(let number): Int(exactly: number).map { "\($0)" } ?? "\(number)"
-        case .string(let text): Self.quoted(text)
+        case .string(let text): jsonQuoted(text)
         case .array(let elements): "[\(elements.map(\.written).joined(separator: ","))]"
         case .object(let members):
             "{"
-                + members.map { "\(Self.quoted($0.name)):\($0.value.written)" }
+                + members.map { "\(jsonQuoted($0.name)):\($0.value.written)" }
                 .joined(separator: ",") + "}"
         }
-    }
-
-    private static func quoted(_ text: String) -> String {
-        var json = JSONWriter()
-        json.element(text)
-        return json.text
     }
 }

@@ -133,8 +133,8 @@ struct PlainQuery {
         var seen: Set<String> = []
         for pair in head.bytes[query].split(separator: UInt8(ascii: "&")) {
             let end = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
-            guard let name = Self.text(pair[..<end]), Self.names.contains(name) else { continue }
-            guard let value = Self.text(pair[end...].dropFirst()) else {
+            guard let name = formText(pair[..<end]), Self.names.contains(name) else { continue }
+            guard let value = formText(pair[end...].dropFirst()) else {
                 throw Self.wrong(
                     "\(name) has a % that is no escape, or text that is not UTF-8"
                 )
@@ -185,11 +185,6 @@ struct PlainQuery {
             throw wrong("\(name) must not exceed \(bytesMax) bytes")
         }
         return value.isEmpty ? nil : value
-    }
-
-    /// nil when the text cannot be decoded.
-    private static func text(_ part: ArraySlice<UInt8>) -> String? {
-        percentDecodedText(part.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }[...])
     }
 
     private static func wrong(_ reason: String) -> Refusal {

@@ -62,18 +62,16 @@ package struct AskedRequest: Sendable {
 
     /// Read like a form.
     private func parameter(_ name: String) -> [UInt8]? {
-        func text(_ part: Substring.UTF8View) -> String? {
-            percentDecodedText(part.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }[...])
-        }
         for pair in (query() ?? "").utf8.split(separator: UInt8(ascii: "&")) {
             let sides = pair.split(
                 separator: UInt8(ascii: "="),
                 maxSplits: 1,
                 omittingEmptySubsequences: false
             )
-            guard text(sides[0])?.utf8.elementsEqual(name.utf8) == true else { continue }
+            guard formText(sides[0])?.utf8.elementsEqual(name.utf8) == true else { continue }
             // What cannot be decoded exists all the same.
-            return sides.count > 1 ? text(sides[1]).map { Array($0.utf8) } ?? Array(sides[1]) : []
+            return sides.count > 1
+                ? formText(sides[1]).map { Array($0.utf8) } ?? Array(sides[1]) : []
         }
         return nil
     }
@@ -86,4 +84,9 @@ package struct AskedRequest: Sendable {
         }
         return String(name.hasSuffix(".") ? name.dropLast() : name)
     }
+}
+
+/// A name or a value of a form: a plus is a space. nil when it cannot be decoded.
+func formText(_ part: some Sequence<UInt8>) -> String? {
+    percentDecodedText(part.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }[...])
 }
