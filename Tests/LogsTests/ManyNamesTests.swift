@@ -3,7 +3,7 @@ import Testing
 
 @testable import Logs
 
-@Suite struct NameTableTests {
+@Suite struct ManyNamesTests {
     /// A log with these fields, by what it means: of a name the last field, in its place.
     private func expectLast(_ names: [String]) throws {
         var limits = LogLimits()

@@ -75,16 +75,17 @@ package struct ByteText: Hashable, Sendable {
 /// seeded for each process, so an attacker cannot choose texts that collide.
 struct ByteIndex {
     private static let firstSlots = 32
+    private static let keptSlots = 1024
 
     /// The hash in the upper half, the number plus one in the lower half; zero is an empty slot.
     /// Their count is a power of two, or zero.
     private var slots: [UInt64] = []
-    private var count = 0
+    private(set) var count = 0
 
     /// Forgets all texts, and gives many slots back: clearing those would slow down later uses.
     mutating func removeAll() {
         guard count > 0 else { return }
-        if slots.count > 4 * Self.firstSlots {
+        if slots.count > Self.keptSlots {
             slots = []
         } else {
             for slot in slots.indices { slots[slot] = 0 }
@@ -115,8 +116,20 @@ struct ByteIndex {
     /// Adds a text that is not there. The number is below 2^32 - 1.
     mutating func insert(_ hash: UInt32, _ number: Int) {
         if (count + 1) * 2 > slots.count { grow() }
-        put(UInt64(hash) << 32 | UInt64(number + 1))
+        put(Self.entry(hash, number))
         count += 1
+    }
+
+    /// Gives a text that is there another number.
+    mutating func replace(_ number: Int, _ hash: UInt32, by new: Int) {
+        let entry = Self.entry(hash, number)
+        var slot = Int(hash) & (slots.count - 1)
+        while slots[slot] != entry { slot = (slot + 1) & (slots.count - 1) }
+        slots[slot] = Self.entry(hash, new)
+    }
+
+    private static func entry(_ hash: UInt32, _ number: Int) -> UInt64 {
+        UInt64(hash) << 32 | UInt64(number + 1)
     }
 
     private mutating func grow() {
