@@ -47,15 +47,6 @@ package enum SigningMethod: Sendable, Equatable {
         }
         self = .v4(region: region)
     }
-
-    /// The same for a single endpoint.
-    package init(
-        _ version: SignatureVersion,
-        region: String?,
-        endpoint: Endpoint
-    ) throws(EndpointError) {
-        try self.init(version, region: region, endpoints: [endpoint])
-    }
 }
 
 /// `SLS4-HMAC-SHA256 Credential={AccessKeyId}/{scope},Signature={hex}`.

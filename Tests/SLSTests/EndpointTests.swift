@@ -71,19 +71,19 @@ import Testing
         let hangzhou = try Endpoint(parsing: "cn-hangzhou.log.aliyuncs.com")
         let custom = try Endpoint(parsing: "https://logs.example.com")
         #expect(
-            try SigningMethod(.v4, region: nil, endpoint: hangzhou) == .v4(region: "cn-hangzhou")
+            try SigningMethod(.v4, region: nil, endpoints: [hangzhou]) == .v4(region: "cn-hangzhou")
         )
         #expect(
-            try SigningMethod(.v4, region: "eu-central-1", endpoint: hangzhou)
+            try SigningMethod(.v4, region: "eu-central-1", endpoints: [hangzhou])
                 == .v4(region: "eu-central-1")
         )
-        #expect(try SigningMethod(.v1, region: nil, endpoint: custom) == .v1)
+        #expect(try SigningMethod(.v1, region: nil, endpoints: [custom]) == .v1)
         let error = #expect(throws: EndpointError.self) {
-            try SigningMethod(.v4, region: nil, endpoint: custom)
+            try SigningMethod(.v4, region: nil, endpoints: [custom])
         }
         #expect(error?.description.contains("set region") == true)
         #expect(throws: EndpointError.self) {
-            try SigningMethod(.v4, region: "cn/hangzhou", endpoint: hangzhou)
+            try SigningMethod(.v4, region: "cn/hangzhou", endpoints: [hangzhou])
         }
     }
 
@@ -91,7 +91,7 @@ import Testing
     func disasterRecovery() throws {
         let endpoint = try Endpoint(parsing: "xx-test-acdr-ut-1-intranet.log.aliyuncs.com")
         #expect(
-            try SigningMethod(.v1, region: nil, endpoint: endpoint)
+            try SigningMethod(.v1, region: nil, endpoints: [endpoint])
                 == .v4(region: "xx-test-acdr-ut-1")
         )
     }
