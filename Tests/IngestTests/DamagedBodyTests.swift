@@ -19,94 +19,60 @@ import Testing
     }
 
     /// A cut character, and an escape sequence of a terminal.
-    private static func damaged(_ before: String, _ after: String) -> [UInt8] {
-        Array(before.utf8) + [0xE4, 0xB8] + Array("\u{1b}[0m".utf8) + Array(after.utf8)
-    }
+    private static let damage = [0xE4, 0xB8] + Array("\u{1b}[0m".utf8)
     private static let text = "\u{FFFD}\u{1b}[0m"
 
     private struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let path: String
-        let fields: [(String, String)]
-        let body: [UInt8]
         /// The field that the text arrives in.
         let field: String
+        let body: [UInt8]
 
-        init(
-            _ name: String,
-            _ path: String,
-            fields: [(String, String)] = [],
-            _ body: [UInt8],
-            field: String
-        ) {
-            testDescription = name
-            (self.path, self.fields, self.body, self.field) = (path, fields, body, field)
+        /// `~` stands where the damage is.
+        init(_ name: String, _ path: String, field: String, _ body: String) {
+            (testDescription, self.path, self.field) = (name, path, field)
+            let parts = body.utf8.split(separator: UInt8(ascii: "~")).map { Array($0) }
+            self.body = parts[0] + DamagedBodyTests.damage + parts[1]
+        }
+
+        func request(query: String = "", body: [UInt8]? = nil) -> BadRequest {
+            let json = [("content-type", "application/json")]
+            return BadRequest(
+                testDescription,
+                "POST \(path)\(query)",
+                "200 OK",
+                "",
+                body: body ?? self.body,
+                fields: json
+            )
         }
     }
 
-    private static let cases: [Case] = [
-        .init("plain", "/logs/x", damaged(#"{"m":""#, #"","n":1}"#), field: "m"),
-        .init(
-            "web tracking",
-            "/logstores/app-log/track",
-            damaged(#"{"__logs__":[{"m":""#, #""}]}"#),
-            field: "m"
-        ),
-        .init(
-            "PutLogs as JSON",
-            "/logstores/app-log/shards/lb",
-            fields: [("content-type", "application/json")],
-            damaged(#"{"__logs__":[{"m":""#, #""}]}"#),
-            field: "m"
-        ),
-        .init(
-            "Elasticsearch",
-            "/app-log/_bulk",
-            fields: [("content-type", "application/x-ndjson")],
-            damaged("{\"index\":{}}\n{\"m\":\"", "\"}\n"),
-            field: "m"
-        ),
-        .init(
-            "Splunk",
-            "/services/collector/event",
-            damaged(#"{"event":""#, #""}"#),
-            field: "message"
-        ),
-        .init(
+    private static let cases = [
+        Case("plain", "/logs/x", field: "m", #"{"m":"~","n":1}"#),
+        Case("web tracking", BadRequest.track, field: "m", #"{"__logs__":[{"m":"~"}]}"#),
+        Case("PutLogs as JSON", BadRequest.balanced, field: "m", #"{"__logs__":[{"m":"~"}]}"#),
+        Case("Elasticsearch", "/app-log/_bulk", field: "m", "{\"index\":{}}\n{\"m\":\"~\"}\n"),
+        Case("Splunk", "/services/collector/event", field: "message", #"{"event":"~"}"#),
+        Case(
             "Loki",
             "/loki/api/v1/push",
-            fields: [("content-type", "application/json")],
-            damaged(
-                #"{"streams":[{"stream":{"job":"a"},"values":[["1736843400000000000",""#,
-                #""]]}]}"#
-            ),
-            field: "content"
+            field: "content",
+            #"{"streams":[{"stream":{"job":"a"},"values":[["1736843400000000000","~"]]}]}"#
         ),
-        .init(
+        Case(
             "OTLP",
             "/v1/logs",
-            fields: [("content-type", "application/json")],
-            damaged(
-                #"{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":{"stringValue":""#,
-                #""}}]}]}]}"#
-            ),
-            field: "content"
+            field: "content",
+            #"{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":{"stringValue":"~"}}]}]}]}"#
         ),
     ]
 
     @Test("Damaged bytes cost no log in any dialect", arguments: cases)
     private func dialects(of request: Case) throws {
         let end = try DeviceListener()
-        let answer = try end.client.send(
-            BadRequest(
-                request.testDescription,
-                "POST \(request.path)",
-                "200 OK",
-                "",
-                body: request.body,
-                fields: request.fields
-            )
-        )
+        let answer = try end.client.send(request.request())
         #expect(200..<300 ~= answer.status, "\(answer.text)")
         let batch = try #require(end.queue.stored.first)
         let log = try #require(try batch.entries().first)
@@ -207,16 +173,8 @@ import Testing
         ]
         where isStrict {
             let end = try DeviceListener()
-            let answer = try end.client.send(
-                BadRequest(
-                    request.testDescription,
-                    "POST \(request.path)?on_error=refuse",
-                    "400 PostBodyInvalid",
-                    "",
-                    body: body,
-                    fields: request.fields
-                )
-            )
+            let refusing = request.request(query: "?on_error=refuse", body: body)
+            let answer = try end.client.send(refusing)
             #expect(answer.status == (isBulk ? 200 : 400), "\(answer.text)")
             #expect(end.queue.stored.isEmpty)
         }
