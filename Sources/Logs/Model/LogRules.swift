@@ -45,30 +45,6 @@ package struct LogRules: Sendable, Equatable {
     }
 }
 
-/// A body to be read as logs, and what applies to them.
-package struct LogBody {
-    package var bytes: UnsafeRawBufferPointer
-    let timing: BatchTiming
-    let rules: LogRules
-    /// What the members of JSON mean. Each format in JSON sets it.
-    var options = JSONLogOptions()
-
-    package init(
-        _ bytes: UnsafeRawBufferPointer,
-        _ timing: BatchTiming,
-        _ rules: LogRules = LogRules()
-    ) {
-        (self.bytes, self.timing, self.rules) = (bytes, timing, rules)
-    }
-
-    /// The same body with other options.
-    func with(_ options: JSONLogOptions) -> LogBody {
-        var body = self
-        body.options = options
-        return body
-    }
-}
-
 /// The most that the body of one request may contain, whatever its format. These are SLS's own
 /// limits where it has them: a log beyond them would make SLS refuse its whole packet.
 package struct LogLimits: Sendable, Equatable {

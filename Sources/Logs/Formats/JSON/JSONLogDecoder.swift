@@ -95,7 +95,29 @@ package final class JSONLogDecoder {
     }
 }
 
-extension LogBody {
+/// A body to be read as logs, and what applies to them.
+package struct LogBody {
+    package var bytes: UnsafeRawBufferPointer
+    let timing: BatchTiming
+    let rules: LogRules
+    /// What the members of JSON mean. Each format in JSON sets it.
+    var options = JSONLogOptions()
+
+    package init(
+        _ bytes: UnsafeRawBufferPointer,
+        _ timing: BatchTiming,
+        _ rules: LogRules = LogRules()
+    ) {
+        (self.bytes, self.timing, self.rules) = (bytes, timing, rules)
+    }
+
+    /// The same body with other options.
+    func with(_ options: JSONLogOptions) -> LogBody {
+        var body = self
+        body.options = options
+        return body
+    }
+
     /// True when a text with this fault may be read again with its damaged bytes replaced.
     func allowsRepair(of fault: JSONFault) -> Bool {
         rules.damage == .setAside && !fault.reason.concernsRequest
