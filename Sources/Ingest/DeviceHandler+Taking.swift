@@ -40,11 +40,15 @@ extension DeviceHandler {
         try admitted.budget.takeDeclared(request.dialect.label, at: shared.clock)
         let (before, repairs) = (decoder.inflatedBytes, decoder.json.repairs)
         var logCount = 0
-        // Also for a body that turns out to be unreadable: reading it cost the same.
-        defer {
+        var isSettled = false
+        func settle() {
+            guard !isSettled else { return }
+            isSettled = true
             let bytes = max(body.count, decoder.inflatedBytes - before)
             admitted.budget.settle(max(bytes, logCount * Self.logBytesMin), at: shared.clock)
         }
+        // Also for a body that turns out to be unreadable: reading it cost the same.
+        defer { settle() }
         try admitted.reader.check(head, body)
         let content = try decoder.content(of: body, head, request.dialect.coding)
         // What is refused is kept as it is.
@@ -76,6 +80,8 @@ extension DeviceHandler {
             bodyBytes: max(content.count, decoder.inflatedBytes - before),
             isRepaired: decoder.json.repairs != repairs
         )
+        // Before the answer, after which the client's next request may come on another thread.
+        settle()
         try store(taken, dispatched, of: request, counting: figures, sentBytes: body.count)
         // The draft is the queue's now.
         isQueued = true
