@@ -2,10 +2,10 @@ import System
 
 /// The command `sluice`: arguments in, exit code out.
 package struct CommandLineTool: Sendable {
-    private let server: ServerPrograms
+    private let programs: ServerPrograms
 
-    package init(_ server: ServerPrograms) {
-        self.server = server
+    package init(_ programs: ServerPrograms) {
+        self.programs = programs
     }
 
     package func run(_ words: [String]) -> CInt {
@@ -34,11 +34,11 @@ package struct CommandLineTool: Sendable {
                 try refuseExtraWords(words, than: 2)
                 return try help(about: words.dropFirst())
             }
-            let command = try Command(named: word)
-            hint += " \(command.rawValue)"
-            let arguments = try Arguments(Array(words.dropFirst()), of: command)
+            let command = try Command.named(word)
+            hint += " \(command.name)"
+            let arguments = try Arguments(Array(words.dropFirst()), of: command, programs)
             if arguments.wantsHelp { return help(command) }
-            return try command.run(arguments, server)
+            return try command.run(arguments)
         } catch {
             Terminal.complain("\(error.problem) (see: \(hint))")
             return ExitCode.wrong
@@ -52,13 +52,13 @@ package struct CommandLineTool: Sendable {
 
     private func help(about words: ArraySlice<String>) throws(UsageError) -> CInt {
         guard let word = words.first else { return help(nil) }
-        return help(try Command(named: word))
+        return help(try Command.named(word))
     }
 
     private func helpOnMetrics(_ words: [String]) throws(UsageError) -> CInt {
         let asMarkdown = words.dropFirst(2).first == "--markdown"
         try refuseExtraWords(words, than: asMarkdown ? 3 : 2)
-        Terminal.say(server.helpOnMetrics(asMarkdown))
+        Terminal.say(programs.helpOnMetrics(asMarkdown))
         return ExitCode.fine
     }
 

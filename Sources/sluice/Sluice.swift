@@ -11,14 +11,7 @@ struct Sluice {
         CoreDumps.forbid()
         let server = ServerPrograms(
             serve: { Service($0).run() },
-            sandbox: {
-                SandboxService(
-                    listen: $0.listen,
-                    storage: $0.storage,
-                    hasResolvers: $0.hasResolvers,
-                    environment: $0.environment
-                ).run()
-            },
+            sandbox: { SandboxService($0, storage: $1, hasResolvers: $2).run() },
             testRoutes: { RouteDesk.offline($0, $1) },
             helpOnMetrics: FigureTable.help
         )

@@ -12,8 +12,15 @@ struct Arguments {
     /// Words without dashes, for commands that take them.
     private(set) var words: [String] = []
     private(set) var wantsHelp = false
+    let command: Command
+    let programs: ServerPrograms
 
-    init(_ words: [String], of command: Command) throws(UsageError) {
+    init(
+        _ words: [String],
+        of command: Command,
+        _ programs: ServerPrograms
+    ) throws(UsageError) {
+        (self.command, self.programs) = (command, programs)
         var rest = words[...]
         while let word = rest.popFirst() {
             if Help.isWanted(word) {
@@ -25,7 +32,7 @@ struct Arguments {
             guard word.hasPrefix("-"), word != "-" else {
                 self.words.append(word)
                 if self.words.count <= command.wordsMax { continue }
-                throw UsageError("sluice \(command.rawValue): unexpected \(word)")
+                throw UsageError("sluice \(command.name): unexpected \(word)")
             }
             guard let option = command.options.first(where: { $0.name == name }) else {
                 let names = command.options.map(\.name)
@@ -84,9 +91,9 @@ struct Arguments {
     }
 
     /// The one word of a command that works on a file or directory.
-    func path(_ placeholder: String, of command: Command) throws(UsageError) -> String {
-        let name = command.rawValue
+    func path(_ placeholder: String) throws(UsageError) -> String {
         guard let path = words.first, !path.isEmpty else {
+            let name = command.name
             throw UsageError("\(name) needs a value: sluice \(name) \(placeholder)")
         }
         return path

@@ -7,8 +7,6 @@ enum CaptureArguments {
         case start, list, show, har, export, curl, replay, stop
     }
 
-    /// A verb, a capture and a record.
-    static let wordsMax = 3
     private static let path = "/admin/captures"
     private static let rulesBytesMax = 64 << 10
     private static let filters = ["path", "host", "tag", "key", "address", "status", "text"]

@@ -1,20 +1,76 @@
 package import Configuration
 import Rendering
 
-/// The commands of `sluice`.
-enum Command: String, CaseIterable {
-    case serve, check, sandbox, health, status, destinations, pause, resume, flush, drain
-    case credentials, rotate, tail, queue, route, resolve, fsck, backup
-    case shards, restore
-    case console, capture, refusals, clients, configuration
-    case deadLetters = "dead-letters"
+/// A command of `sluice` in one row: its name, the words that it takes, and what it does.
+struct Command: Sendable {
+    let name: String
+    /// The number of words it accepts besides options.
+    var wordsMax = 0
+    let run: @Sendable (Arguments) throws(UsageError) -> CInt
 
-    init(named word: String) throws(UsageError) {
-        guard let command = Command(rawValue: word) else {
-            let names = Self.allCases.map(\.rawValue) + ["help"]
-            throw .unknown("command", word, among: names)
+    static let all: [Command] = [
+        Command(name: "serve") { $0.programs.serve($0.inputs) },
+        Command(name: "check") {
+            Check(inputs: $0.inputs, isOffline: $0.flags.contains("--offline")).run()
+        },
+        Command(name: "sandbox") {
+            $0.programs.sandbox($0.inputs, $0.values["--storage"], $0.flags.contains("--resolver"))
+        },
+        Command(name: "health") {
+            OperatorCommand($0.inputs, patience: HealthArguments.patience)
+                .run(HealthArguments.request($0))
+        },
+        Command(name: "status", run: StatusArguments.run),
+        asking("destinations", words: 40, DestinationArguments.request),
+        asking("pause", words: 1, DestinationArguments.pause),
+        asking("resume", words: 1, DestinationArguments.pause),
+        asking("flush", words: 1, DestinationArguments.pause),
+        Command(name: "drain", run: DrainArguments.run),
+        asking("credentials", words: 2, RotateArguments.credentials),
+        asking("rotate", words: 1, RotateArguments.request),
+        Command(name: "tail", run: TailArguments.run),
+        asking("queue", QueueArguments.request),
+        Command(name: "route", wordsMax: 1, run: RouteArguments.run),
+        asking("resolve", words: 1, ResolverArguments.request),
+        Command(name: "fsck", wordsMax: 1) { arguments throws(UsageError) in
+            QueueCheck(path: try arguments.path("DIR"), isJSON: arguments.isJSON).run()
+        },
+        Command(name: "backup", wordsMax: 1) { arguments throws(UsageError) in
+            let path = try arguments.path("FILE")
+            return QueueBackup(inputs: arguments.inputs, path: path, isJSON: arguments.isJSON).run()
+        },
+        Command(name: "shards", wordsMax: 2, run: ShardArguments.list),
+        Command(name: "restore", wordsMax: 2, run: ShardArguments.restore),
+        Command(name: "console") {
+            ConsoleCommand(inputs: $0.inputs).run(makesLink: $0.flags.contains("--open"))
+        },
+        // A verb, a capture and a record.
+        asking("capture", words: 3, CaptureArguments.request),
+        asking("refusals") { AdminRequest(.get, "/admin/refusals", shown: $0.view(.refusals)) },
+        asking("clients") { AdminRequest(.get, "/admin/clients", shown: $0.view(.clients)) },
+        asking("configuration") {
+            AdminRequest(.get, "/admin/configuration", shown: $0.view(.configuration))
+        },
+        // A verb and the letters' numbers; a filter is better for more.
+        asking("dead-letters", words: 501, DeadLetterArguments.request),
+    ]
+
+    /// A command that is one request to a running gateway.
+    private static func asking(
+        _ name: String,
+        words: Int = 0,
+        _ request: @escaping @Sendable (Arguments) throws(UsageError) -> AdminRequest
+    ) -> Command {
+        Command(name: name, wordsMax: words) { arguments throws(UsageError) in
+            OperatorCommand(arguments.inputs).run(try request(arguments))
         }
-        self = command
+    }
+
+    static func named(_ word: String) throws(UsageError) -> Command {
+        guard let command = all.first(where: { $0.name == word }) else {
+            throw .unknown("command", word, among: all.map(\.name) + ["help"])
+        }
+        return command
     }
 
     /// An option's name and its value's placeholder in the help; nil for an option without a value.
@@ -36,98 +92,6 @@ enum Command: String, CaseIterable {
             return ("--\(name)", isFar ? nil : String(value))
         }
     }
-
-    /// The number of words it accepts besides options.
-    var wordsMax: Int {
-        switch self {
-        case .deadLetters: DeadLetterArguments.wordsMax
-        case .destinations: DestinationArguments.wordsMax
-        case .pause, .resume, .flush, .rotate, .route, .resolve, .fsck, .backup: 1
-        case .credentials, .shards, .restore: 2
-        case .capture: CaptureArguments.wordsMax
-        case .serve, .check, .sandbox, .health, .status, .drain, .tail, .queue, .console, .refusals,
-            .clients, .configuration:
-            0
-        }
-    }
-
-    func run(
-        _ arguments: Arguments,
-        _ server: ServerPrograms
-    ) throws(UsageError) -> CInt {
-        func ask(_ request: AdminRequest) -> CInt { OperatorCommand(arguments.inputs).run(request) }
-        switch self {
-        case .serve: return server.serve(arguments.inputs)
-        case .check:
-            let isOffline = arguments.flags.contains("--offline")
-            return Check(inputs: arguments.inputs, isOffline: isOffline).run()
-        case .health:
-            return OperatorCommand(arguments.inputs, patience: HealthArguments.patience)
-                .run(HealthArguments.request(arguments))
-        case .status:
-            let request = StatusArguments.request(arguments)
-            guard let pause = try StatusArguments.pause(arguments) else {
-                return ask(request)
-            }
-            let isOnScreen = !arguments.isJSON
-            return WatchCommand(inputs: arguments.inputs, pause: pause, isOnScreen: isOnScreen)
-                .run(request)
-        case .destinations: return ask(try DestinationArguments.request(arguments))
-        case .credentials: return ask(try RotateArguments.credentials(arguments))
-        case .rotate: return ask(try RotateArguments.request(arguments))
-        case .pause, .resume, .flush:
-            return ask(try DestinationArguments.request(rawValue, arguments))
-        case .drain:
-            guard arguments.flags.contains("--end") else {
-                return OperatorCommand(arguments.inputs).drain(
-                    patience: try DrainArguments.patience(arguments),
-                    isJSON: arguments.isJSON
-                )
-            }
-            return ask(AdminRequest(.delete, "/admin/drain", shown: arguments.view(.drain)))
-        case .tail:
-            var command = TailCommand(
-                arguments.inputs,
-                isJSON: arguments.isJSON,
-                limit: try TailArguments.limit(arguments)
-            )
-            return command.run(TailArguments.request(arguments))
-        case .queue: return ask(try QueueArguments.request(arguments))
-        case .console:
-            return ConsoleCommand(inputs: arguments.inputs).run(
-                makesLink: arguments.flags.contains("--open")
-            )
-        case .capture: return ask(try CaptureArguments.request(arguments))
-        case .refusals, .clients, .configuration:
-            let shown = View(rawValue: rawValue).flatMap { arguments.view($0) }
-            return ask(AdminRequest(.get, "/admin/\(rawValue)", shown: shown))
-        case .resolve: return ask(try ResolverArguments.request(arguments))
-        case .route:
-            let request = try RouteArguments.request(arguments)
-            guard try RouteArguments.isOffline(arguments) else {
-                return ask(request)
-            }
-            return OfflineRouteTest(arguments.inputs, server.testRoutes).run(request)
-        case .deadLetters: return ask(try DeadLetterArguments.request(arguments))
-        case .fsck:
-            let path = try arguments.path("DIR", of: self)
-            return QueueCheck(path: path, isJSON: arguments.isJSON).run()
-        case .backup:
-            let path = try arguments.path("FILE", of: self)
-            return QueueBackup(inputs: arguments.inputs, path: path, isJSON: arguments.isJSON).run()
-        case .shards: return try ShardArguments.list(arguments, arguments.inputs)
-        case .restore: return try ShardArguments.restore(arguments, arguments.inputs)
-        case .sandbox:
-            return server.sandbox(
-                .init(
-                    listen: arguments.values["--listen"],
-                    storage: arguments.values["--storage"],
-                    hasResolvers: arguments.flags.contains("--resolver"),
-                    environment: environmentVariables()
-                )
-            )
-        }
-    }
 }
 
 extension Arguments {
@@ -145,7 +109,7 @@ extension Arguments {
         return { answer, page in view.text(of: answer, page: page) }
     }
 
-    fileprivate var inputs: ConfigurationInputs {
+    var inputs: ConfigurationInputs {
         var settings = values
         let file = settings.removeValue(forKey: "--config")
         settings = settings.filter { Self.settingOptions.contains($0.key) }
@@ -160,22 +124,21 @@ extension Arguments {
 
 /// The programs behind some commands, passed in so that the command line does not link the server.
 package struct ServerPrograms: Sendable {
-    package struct Sandbox: Sendable {
-        package let listen: String?
-        package let storage: String?
-        package let hasResolvers: Bool
-        package let environment: [String: String]
-    }
+    package typealias Sandbox =
+        @Sendable (ConfigurationInputs, _ storage: String?, _ hasResolvers: Bool) -> CInt
+    /// Answers the body of `POST /admin/routes/test`, or says what is wrong with it.
+    package typealias RouteTest =
+        @Sendable (_ body: [UInt8], GatewayConfiguration) -> (isFine: Bool, text: String)
 
     let serve: @Sendable (ConfigurationInputs) -> CInt
-    let sandbox: @Sendable (Sandbox) -> CInt
-    let testRoutes: OfflineRouteTest.Program
+    let sandbox: Sandbox
+    let testRoutes: RouteTest
     let helpOnMetrics: @Sendable (_ asMarkdown: Bool) -> String
 
     package init(
         serve: @escaping @Sendable (ConfigurationInputs) -> CInt,
-        sandbox: @escaping @Sendable (Sandbox) -> CInt,
-        testRoutes: @escaping OfflineRouteTest.Program,
+        sandbox: @escaping Sandbox,
+        testRoutes: @escaping RouteTest,
         helpOnMetrics: @escaping @Sendable (_ asMarkdown: Bool) -> String
     ) {
         self.serve = serve

@@ -36,7 +36,14 @@ enum QueueArguments {
 
 /// `sluice status …`.
 enum StatusArguments {
-    static func request(_ arguments: Arguments) -> AdminRequest {
+    static func run(_ arguments: Arguments) throws(UsageError) -> CInt {
+        let (inputs, request) = (arguments.inputs, request(arguments))
+        guard let pause = try pause(arguments) else { return OperatorCommand(inputs).run(request) }
+        return WatchCommand(inputs: inputs, pause: pause, isOnScreen: !arguments.isJSON)
+            .run(request)
+    }
+
+    private static func request(_ arguments: Arguments) -> AdminRequest {
         var request = AdminRequest(.get, "/admin/status", shown: arguments.view(.status))
         if arguments.flags.contains("--cluster") {
             let isJSON = arguments.isJSON
@@ -47,7 +54,7 @@ enum StatusArguments {
     }
 
     /// The pause between repetitions; nil shows the status once.
-    static func pause(_ arguments: Arguments) throws(UsageError) -> Duration? {
+    private static func pause(_ arguments: Arguments) throws(UsageError) -> Duration? {
         let rule = "--watch is a number of seconds, 1 to 86400: --watch=5"
         let seconds = try arguments.number("--watch", in: 1...86_400, rule)
         return seconds.map { .seconds($0) }
@@ -57,25 +64,34 @@ enum StatusArguments {
 
 /// `sluice tail …`.
 enum TailArguments {
-    static func request(_ arguments: Arguments) -> AdminRequest {
+    static func run(_ arguments: Arguments) throws(UsageError) -> CInt {
+        // The number of logs after which the tail ends; nil for no limit.
+        let rule = "--limit is a number of logs, 1 or more"
+        let limit = try arguments.number("--limit", in: 1...Int.max, rule)
+        var command = TailCommand(arguments.inputs, isJSON: arguments.isJSON, limit: limit)
+        return command.run(request(arguments))
+    }
+
+    private static func request(_ arguments: Arguments) -> AdminRequest {
         var query = arguments.query(["destination", "logstore", "topic", "rate"])
         for name in ["tag", "field"] {
             query += (arguments.lists["--\(name)"] ?? []).map { (name, $0) }
         }
         return AdminRequest(.get, "/admin/tail", query: query, accept: "text/event-stream")
     }
-
-    /// The number of logs after which the tail ends; nil for no limit.
-    static func limit(_ arguments: Arguments) throws(UsageError) -> Int? {
-        try arguments.number("--limit", in: 1...Int.max, "--limit is a number of logs, 1 or more")
-    }
 }
 
 /// `sluice drain …`.
 enum DrainArguments {
-    static func patience(_ arguments: Arguments) throws(UsageError) -> Duration {
+    static func run(_ arguments: Arguments) throws(UsageError) -> CInt {
+        guard !arguments.flags.contains("--end") else {
+            let request = AdminRequest(.delete, "/admin/drain", shown: arguments.view(.drain))
+            return OperatorCommand(arguments.inputs).run(request)
+        }
         let rule = "--timeout is a number of seconds, at most 86400"
-        return .seconds(try arguments.number("--timeout", in: 0...86_400, rule) ?? 60)
+        let seconds = try arguments.number("--timeout", in: 0...86_400, rule) ?? 60
+        return DrainCommand(patience: .seconds(seconds), isJSON: arguments.isJSON)
+            .run(arguments.inputs)
     }
 }
 
@@ -107,11 +123,8 @@ enum ResolverArguments {
 
 /// The arguments of `sluice shards` and `sluice restore`.
 enum ShardArguments {
-    static func list(
-        _ arguments: Arguments,
-        _ inputs: ConfigurationInputs
-    ) throws(UsageError) -> CInt {
-        let commands = ShardCommands(inputs: inputs, isJSON: arguments.isJSON)
+    static func list(_ arguments: Arguments) throws(UsageError) -> CInt {
+        let commands = ShardCommands(inputs: arguments.inputs, isJSON: arguments.isJSON)
         guard let verb = arguments.words.first else { return commands.list() }
         guard verb == "add" else {
             throw UsageError("sluice shards: unexpected \(verb)")
@@ -122,14 +135,11 @@ enum ShardArguments {
         return commands.add(directory(arguments.words[1]))
     }
 
-    static func restore(
-        _ arguments: Arguments,
-        _ inputs: ConfigurationInputs
-    ) throws(UsageError) -> CInt {
+    static func restore(_ arguments: Arguments) throws(UsageError) -> CInt {
         guard arguments.words.count == 2 else {
             throw UsageError("restore needs two values: sluice restore SHARD FILE")
         }
-        let commands = ShardCommands(inputs: inputs, isJSON: arguments.isJSON)
+        let commands = ShardCommands(inputs: arguments.inputs, isJSON: arguments.isJSON)
         let shard = arguments.words[0]
         if arguments.flags.contains("--take") {
             guard !arguments.flags.contains("--partial") else {

@@ -6,8 +6,6 @@ enum DeadLetterArguments {
         case list, show, export, edit, replay, purge
     }
 
-    /// A verb and the letters' numbers; a filter is better for more.
-    static let wordsMax = 501
     private static let logBytesMax = 10 << 20
 
     static func request(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
@@ -45,7 +43,8 @@ enum DeadLetterArguments {
                 shown: arguments.view(.editedLetter)
             )
         case .replay, .purge:
-            let query = try selection(numbers, filter, arguments, verb)
+            let isAll = arguments.flags.contains("--all")
+            let query = try selection(numbers, filter, isAll: isAll, of: verb)
             return AdminRequest(
                 .post,
                 "\(path)/\(verb.rawValue)",
@@ -76,13 +75,12 @@ enum DeadLetterArguments {
     private static func selection(
         _ numbers: [String],
         _ filter: [(name: String, value: String)],
-        _ arguments: Arguments,
-        _ verb: Verb
+        isAll: Bool,
+        of verb: Verb
     ) throws(UsageError) -> [(name: String, value: String)] {
         if let wrong = numbers.first(where: { !isID($0) }) {
             throw UsageError("\(wrong) is not the id of a dead letter")
         }
-        let isAll = arguments.flags.contains("--all")
         guard !numbers.isEmpty || !filter.isEmpty || isAll else {
             throw UsageError("\(verb.rawValue) needs ids, a filter or --all")
         }

@@ -7,8 +7,6 @@ enum DestinationArguments {
         case list, show, set, reset, test
     }
 
-    /// A verb, a name and settings.
-    static let wordsMax = 40
     private static let path = "/admin/destinations"
 
     static func request(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
@@ -36,7 +34,8 @@ enum DestinationArguments {
     }
 
     /// `pause`, `resume` or `flush`, for one destination or for all.
-    static func request(_ verb: String, _ arguments: Arguments) throws(UsageError) -> AdminRequest {
+    static func pause(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
+        let verb = arguments.command.name
         let isAll = arguments.flags.contains("--all")
         guard (arguments.words.count == 1) != isAll else {
             throw UsageError("\(verb) needs the name of a destination, or --all")

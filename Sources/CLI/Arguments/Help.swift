@@ -46,7 +46,7 @@ enum Help {
         To try it without an account: sluice serve --sandbox
         """
 
-    static func of(_ command: Command) -> String { texts[command.rawValue] ?? "" }
+    static func of(_ command: Command) -> String { texts[command.name] ?? "" }
 
     /// By command. In the source, `== NAME` begins the text of a command.
     private static let texts: [String: String] = {

@@ -1,4 +1,4 @@
-package import Configuration
+import Configuration
 import JSON
 import Rendering
 import System
@@ -14,17 +14,39 @@ enum RouteArguments {
         ("--key", "key"),
     ]
 
-    static func request(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
-        AdminRequest(
+    static func run(_ arguments: Arguments) throws(UsageError) -> CInt {
+        let request = AdminRequest(
             .post,
             AdminRequest.routeTestPath,
             body: try body(arguments),
             shown: arguments.view(.routeTest)
         )
+        guard try isOffline(arguments) else {
+            return OperatorCommand(arguments.inputs).run(request)
+        }
+        return test(request, arguments)
+    }
+
+    /// `sluice route --config`: tests the filters and routes of a configuration file.
+    private static func test(_ request: AdminRequest, _ arguments: Arguments) -> CInt {
+        var inputs = arguments.inputs
+        // Rules can be tested without the keys of their destinations.
+        inputs.isSandboxed = true
+        guard let configuration = configured(try GatewayConfiguration.read(inputs)) else {
+            return ExitCode.wrong
+        }
+        let answer = arguments.programs.testRoutes(request.body ?? [], configuration)
+        guard answer.isFine else {
+            Terminal.complain(TerminalText.sentence(answer.text))
+            return ExitCode.failed
+        }
+        let json = Array(answer.text.utf8)
+        Terminal.say(bytes: request.shown.map { Array($0(json, 0).utf8) } ?? json)
+        return ExitCode.fine
     }
 
     /// True for a test of a configuration file, without a gateway.
-    static func isOffline(_ arguments: Arguments) throws(UsageError) -> Bool {
+    private static func isOffline(_ arguments: Arguments) throws(UsageError) -> Bool {
         guard arguments.values["--config"] != nil else { return false }
         let reaching = ["--admin-listen", "--admin-ca", "--admin-cert", "--admin-key"]
         guard let option = reaching.first(where: { arguments.values[$0] != nil }) else {
@@ -84,36 +106,5 @@ enum RouteArguments {
             throw UsageError("\(name) has no logs; without --file one log without fields is tested")
         }
         return logs
-    }
-}
-
-/// `sluice route --config`: tests the filters and routes of a configuration file.
-package struct OfflineRouteTest {
-    /// Answers the body of `POST /admin/routes/test`, or says what is wrong with it.
-    package typealias Program =
-        @Sendable (_ body: [UInt8], GatewayConfiguration) -> (isFine: Bool, text: String)
-
-    private var inputs: ConfigurationInputs
-    private let test: Program
-
-    init(_ inputs: ConfigurationInputs, _ test: @escaping Program) {
-        self.inputs = inputs
-        // Rules can be tested without the keys of their destinations.
-        self.inputs.isSandboxed = true
-        self.test = test
-    }
-
-    func run(_ request: AdminRequest) -> CInt {
-        guard let configuration = configured(try GatewayConfiguration.read(inputs)) else {
-            return ExitCode.wrong
-        }
-        let answer = test(request.body ?? [], configuration)
-        guard answer.isFine else {
-            Terminal.complain(TerminalText.sentence(answer.text))
-            return ExitCode.failed
-        }
-        let json = Array(answer.text.utf8)
-        Terminal.say(bytes: request.shown.map { Array($0(json, 0).utf8) } ?? json)
-        return ExitCode.fine
     }
 }

@@ -1,4 +1,4 @@
-package import Configuration
+import Configuration
 import Crypto
 import Glibc
 import HTTPClient
@@ -6,10 +6,10 @@ import Net
 import System
 
 /// A client of a gateway's admin listener, for one request at a time.
-package struct AdminClient: Sendable {
+struct AdminClient {
     /// There was no answer; one sentence with the remedy.
-    package struct Unreachable: Error, Equatable, CustomStringConvertible {
-        package let description: String
+    struct Unreachable: Error, Equatable, CustomStringConvertible {
+        let description: String
     }
 
     private let access: AdminAccess
@@ -18,12 +18,12 @@ package struct AdminClient: Sendable {
     /// A thousand dead letters of 1 MiB make a page too large to print anyway.
     private static let bodyBytesMax = 256 << 20
 
-    package init(_ access: AdminAccess, patience: Duration = .seconds(120)) {
+    init(_ access: AdminAccess, patience: Duration = .seconds(120)) {
         self.access = access
         self.patience = patience
     }
 
-    package func ask(_ request: AdminRequest) throws(Unreachable) -> AdminAnswer {
+    func ask(_ request: AdminRequest) throws(Unreachable) -> AdminAnswer {
         var transfer = try transferRequest(
             request,
             keeping: ResponseUse(

@@ -2,8 +2,8 @@ import JSON
 import System
 
 /// A request to a gateway's admin listener.
-package struct AdminRequest: Sendable {
-    package enum Method: String, Sendable {
+struct AdminRequest: Sendable {
+    enum Method: String, Sendable {
         case get = "GET"
         case post = "POST"
         case put = "PUT"
@@ -11,18 +11,18 @@ package struct AdminRequest: Sendable {
         case delete = "DELETE"
     }
 
-    package var method: Method
-    package var path: String
+    var method: Method
+    var path: String
     /// In this order; encoded on sending.
-    package var query: [(name: String, value: String)]
-    package var accept: String
-    package var body: [UInt8]?
+    var query: [(name: String, value: String)]
+    var accept: String
+    var body: [UInt8]?
     /// The array of a JSON listing whose pages are printed as one document.
-    package var arrayOfPages: String?
+    var arrayOfPages: String?
     /// Makes what is printed of an answer, or of a page; nil: the answer as it is.
-    package var shown: Shown?
+    var shown: Shown?
 
-    package typealias Shown = @Sendable (_ answer: [UInt8], _ page: Int) -> String
+    typealias Shown = @Sendable (_ answer: [UInt8], _ page: Int) -> String
 
     static let routeTestPath = "/admin/routes/test"
 
@@ -33,7 +33,7 @@ package struct AdminRequest: Sendable {
                 && path.hasPrefix("/admin/captures/") && query.isEmpty
     }
 
-    package init(
+    init(
         _ method: Method,
         _ path: String,
         query: [(name: String, value: String)] = [],
@@ -61,7 +61,7 @@ package struct AdminRequest: Sendable {
     }
 
     /// RFC 3986 section 2.3: only unreserved characters need no escape anywhere.
-    package static func encoded(_ text: String) -> String {
+    static func encoded(_ text: String) -> String {
         text.utf8.map { byte in
             let character = Character(UnicodeScalar(byte))
             let isPlain = character.isASCII && (character.isLetter || character.isNumber)
@@ -73,16 +73,16 @@ package struct AdminRequest: Sendable {
 }
 
 /// The gateway's answer.
-package struct AdminAnswer: Sendable {
-    package var status = 0
-    package var body: [UInt8] = []
+struct AdminAnswer: Sendable {
+    var status = 0
+    var body: [UInt8] = []
     /// The start of the listing's next page; nil after the last page.
-    package var next: String?
+    var next: String?
     /// Gateways of the cluster that are not in it.
-    package var missing: String?
+    var missing: String?
 
-    package var text: String { String(decoding: body, as: UTF8.self) }
-    package var isFine: Bool { (200..<300).contains(status) }
+    var text: String { String(decoding: body, as: UTF8.self) }
+    var isFine: Bool { (200..<300).contains(status) }
 
     /// Why the gateway refuses, safe for a terminal: `{"error":{"code":…,"message":…}}` as a
     /// sentence, or the lines of `{"ready":false,"reasons":[…]}`.

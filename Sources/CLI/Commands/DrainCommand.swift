@@ -1,21 +1,16 @@
-package import Configuration
+import Configuration
 import JSON
 import System
 
 /// `sluice drain`: stops the gateway's intake and reports the backlog until it is gone.
-package struct DrainCommand: Sendable {
-    private let client: AdminClient
-    private let patience: Duration
-    private let isJSON: Bool
-
-    package init(_ access: AdminAccess, patience: Duration, isJSON: Bool) {
-        client = AdminClient(access)
-        self.patience = patience
-        self.isJSON = isJSON
-    }
+struct DrainCommand {
+    let patience: Duration
+    let isJSON: Bool
 
     /// Reports each change; returns 0 when nothing is left.
-    package func run() -> CInt {
+    func run(_ inputs: ConfigurationInputs) -> CInt {
+        guard let access = configured(try AdminAccess.find(inputs)) else { return ExitCode.wrong }
+        let client = AdminClient(access)
         let deadline = Moment.now + patience
         var request = AdminRequest(.post, "/admin/drain")
         var first: DrainProgress?

@@ -1,19 +1,19 @@
-package import Configuration
+import Configuration
 import JSON
 import System
 
 /// Sends a gateway one request, or one for each page of a listing, and prints the answers.
-package struct OperatorCommand: Sendable {
+struct OperatorCommand {
     private let inputs: ConfigurationInputs
     private let patience: Duration
 
-    package init(_ inputs: ConfigurationInputs, patience: Duration = .seconds(120)) {
+    init(_ inputs: ConfigurationInputs, patience: Duration = .seconds(120)) {
         self.inputs = inputs
         self.patience = patience
     }
 
     /// Prints the answer; the exit code tells if it was good.
-    package func run(_ request: AdminRequest) -> CInt {
+    func run(_ request: AdminRequest) -> CInt {
         guard let access = configured(try AdminAccess.find(inputs)) else { return ExitCode.wrong }
         let client = AdminClient(access, patience: patience)
         var request = request
@@ -46,12 +46,6 @@ package struct OperatorCommand: Sendable {
                 return ExitCode.failed
             }
         }
-    }
-
-    /// See `DrainCommand`.
-    package func drain(patience: Duration, isJSON: Bool) -> CInt {
-        guard let access = configured(try AdminAccess.find(inputs)) else { return ExitCode.wrong }
-        return DrainCommand(access, patience: patience, isJSON: isJSON).run()
     }
 
     static func complaint(_ answer: AdminAnswer, _ shown: AdminRequest.Shown? = nil) -> String {

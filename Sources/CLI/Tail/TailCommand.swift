@@ -1,11 +1,11 @@
-package import Configuration
+import Configuration
 import Glibc
 import JSON
 import System
 
 /// `sluice tail`: prints logs as the gateway accepts them. After the first connection, it waits for
 /// a gateway that goes away.
-package struct TailCommand {
+struct TailCommand {
     private let inputs: ConfigurationInputs
     private let display: TailDisplay
     private var pause = Self.pauseMin
@@ -14,12 +14,12 @@ package struct TailCommand {
     private static let pauseMin: Duration = .milliseconds(500)
     private static let pauseMax: Duration = .seconds(15)
 
-    package init(_ inputs: ConfigurationInputs, isJSON: Bool, limit: Int?) {
+    init(_ inputs: ConfigurationInputs, isJSON: Bool, limit: Int?) {
         self.inputs = inputs
         display = TailDisplay(isJSON: isJSON, limit: limit)
     }
 
-    package mutating func run(_ request: AdminRequest) -> CInt {
+    mutating func run(_ request: AdminRequest) -> CInt {
         // The end of a pipe is noticed by a failed write.
         signal(SIGPIPE, SIG_IGN)
         while true {

@@ -9,28 +9,21 @@ package import System
 
 /// `sluice sandbox`: the sandbox alone, for other programs.
 package struct SandboxService: Sendable {
-    private let listen: String
+    private let inputs: ConfigurationInputs
     private let storage: String?
     private let hasResolvers: Bool
-    private let environment: [String: String]
 
-    package init(
-        listen: String?,
-        storage: String?,
-        hasResolvers: Bool,
-        environment: [String: String]
-    ) {
-        self.listen = listen ?? "127.0.0.1:8082"
+    package init(_ inputs: ConfigurationInputs, storage: String?, hasResolvers: Bool) {
+        self.inputs = inputs
         self.storage = storage
         self.hasResolvers = hasResolvers
-        self.environment = environment
     }
 
     package func run() -> CInt {
         Signals.prepare()
         let address: ListenAddress
         do throws(ListenAddressError) {
-            address = try ListenAddress(parsing: listen)
+            address = try ListenAddress(parsing: inputs.options["--listen"] ?? "127.0.0.1:8082")
         } catch {
             Terminal.complain("sluice sandbox: --listen: \(error)")
             return ExitCode.wrong
@@ -49,8 +42,9 @@ package struct SandboxService: Sendable {
             configuration.resolver = hasResolvers ? accounts(address) : nil
             let server = try SandboxServer(configuration, journal: journal)
             Terminal.say(
-                configuration.resolver.map { resolverWelcome(server.address, $0, key, isGiven) }
-                    ?? welcome(server.address, key, isGiven: isGiven)
+                configuration.resolver.map {
+                    resolverWelcome(server.address, $0, key, isGiven: isGiven)
+                } ?? welcome(server.address, key, isGiven: isGiven)
             )
             wakeUp.wait()
             server.stop()
@@ -69,8 +63,8 @@ package struct SandboxService: Sendable {
     }
 
     private var key: (Credential, isGiven: Bool) {
-        let id = environment["ALIBABA_CLOUD_ACCESS_KEY_ID"] ?? ""
-        let secret = environment["ALIBABA_CLOUD_ACCESS_KEY_SECRET"] ?? ""
+        let id = inputs.environment["ALIBABA_CLOUD_ACCESS_KEY_ID"] ?? ""
+        let secret = inputs.environment["ALIBABA_CLOUD_ACCESS_KEY_SECRET"] ?? ""
         if !id.isEmpty, !secret.isEmpty {
             return (Credential(accessKeyID: id, secret: Secret(secret)), true)
         }
@@ -87,7 +81,7 @@ package struct SandboxService: Sendable {
         _ address: ListenAddress,
         _ accounts: ResolverAccounts,
         _ key: Credential,
-        _ isGiven: Bool
+        isGiven: Bool
     ) -> String {
         let place = ListenAddress(host: "\(accounts.address)", port: address.port)
         return """
