@@ -31,18 +31,21 @@ package enum View: String, CaseIterable, Sendable {
     }
 
     /// The lines of each template by its name; some are parts of others.
-    static let templates: [String: [Substring]] = {
-        var templates: [String: [Substring]] = [:]
+    static let templates = sections(of: text)
+
+    /// The lines of a text by section. `== NAME` begins one, and `# ` a comment.
+    package static func sections(of text: String) -> [String: [Substring]] {
+        var sections: [String: [Substring]] = [:]
         var name = ""
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
             if line.hasPrefix("== ") {
                 name = String(line.dropFirst(3))
             } else if !line.hasPrefix("# ") {
-                templates[name, default: []].append(line)
+                sections[name, default: []].append(line)
             }
         }
-        return templates
-    }()
+        return sections
+    }
 
     private static let text = """
         == readiness

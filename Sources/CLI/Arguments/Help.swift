@@ -1,3 +1,4 @@
+import Rendering
 import System
 
 /// The texts of `sluice help`.
@@ -49,18 +50,8 @@ enum Help {
     static func of(_ command: Command) -> String { texts[command.name] ?? "" }
 
     /// By command. In the source, `== NAME` begins the text of a command.
-    private static let texts: [String: String] = {
-        var texts: [String: [Substring]] = [:]
-        var name = ""
-        for line in (program + operators).split(separator: "\n", omittingEmptySubsequences: false) {
-            if line.hasPrefix("== ") {
-                name = String(line.dropFirst(3))
-            } else {
-                texts[name, default: []].append(line)
-            }
-        }
-        return texts.mapValues { $0.joined(separator: "\n") }
-    }()
+    private static let texts = View.sections(of: program + operators)
+        .mapValues { $0.joined(separator: "\n") }
 
     // MARK: - What several texts have
 

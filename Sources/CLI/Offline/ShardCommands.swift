@@ -18,17 +18,13 @@ struct ShardCommands {
     /// `sluice shards`: lists the shards.
     func list() -> CInt {
         ClusterAccess.use("shards", inputs) { access in
-            do throws(CommitLogError) {
-                var listing = try ShardListing.read(access.cluster)
-                if listing.isStrange, let wake = try? WakeUp() {
-                    wake.wait(timeout: Self.secondLookAfter)
-                    listing = try ShardListing.read(access.cluster)
-                }
-                return say(.shards) { json in
-                    json.objects("shards", listing.rows) { $0.shard($1) }
-                }
-            } catch {
-                return access.complain("shards", error)
+            var listing = try ShardListing.read(access.cluster)
+            if listing.isStrange, let wake = try? WakeUp() {
+                wake.wait(timeout: Self.secondLookAfter)
+                listing = try ShardListing.read(access.cluster)
+            }
+            return say(.shards) { json in
+                json.objects("shards", listing.rows) { $0.shard($1) }
             }
         }
     }
@@ -40,17 +36,13 @@ struct ShardCommands {
             let addition = QueueToShard(access.cluster, from: directory) { progress in
                 display.show { "\(progress.sent >> 20) of \(progress.bytes >> 20) MiB sent" }
             }
-            do throws(CommitLogError) {
-                let outcome = try addition.run()
-                return say(.queueToShard) { json in
-                    json.member("shard", outcome.shard)
-                    json.member("directory", directory)
-                    json.member("aside", outcome.aside)
-                    json.content(outcome.report)
-                    json.member("has_another", outcome.hasAnother)
-                }
-            } catch {
-                return access.complain("shards add", error)
+            let outcome = try addition.run()
+            return say(.queueToShard) { json in
+                json.member("shard", outcome.shard)
+                json.member("directory", directory)
+                json.member("aside", outcome.aside)
+                json.content(outcome.report)
+                json.member("has_another", outcome.hasAnother)
             }
         }
     }
@@ -62,18 +54,14 @@ struct ShardCommands {
                 "sluice restore: waits up to 15 s, until it is certain that no gateway has the shard"
             )
             let display = ProgressLines("sluice restore")
-            do throws(CommitLogError) {
-                let take = ShardToQueue(access.cluster, shard, to: directory) { progress in
-                    display.show { "\(progress.bytes >> 20) MiB read, entry \(progress.entry)" }
-                }
-                let outcome = try take.run()
-                return say(.shardToQueue) { json in
-                    json.member("shard", shard)
-                    json.member("path", "\(directory)/queue.db")
-                    json.content(outcome.report)
-                }
-            } catch {
-                return access.complain("restore", error)
+            let take = ShardToQueue(access.cluster, shard, to: directory) { progress in
+                display.show { "\(progress.bytes >> 20) MiB read, entry \(progress.entry)" }
+            }
+            let outcome = try take.run()
+            return say(.shardToQueue) { json in
+                json.member("shard", shard)
+                json.member("path", "\(directory)/queue.db")
+                json.content(outcome.report)
             }
         }
     }
@@ -81,44 +69,30 @@ struct ShardCommands {
     /// `sluice restore`: writes the database of a shard into a file.
     func restore(_ shard: String, to path: String, acceptsPartial: Bool) -> CInt {
         ClusterAccess.use("restore", inputs) { access in
-            let end: ListedShard
-            do throws(CommitLogError) {
-                // The log is not opened, because that may change its settings.
-                guard let found = try access.cluster.shards().first(where: { $0.name == shard })
-                else {
-                    return access.complain(
-                        "restore",
-                        "there is no shard \(shard); list them with: sluice shards"
-                    )
-                }
-                end = found
-            } catch {
-                return access.complain("restore", error)
+            // The log is not opened, because that may change its settings.
+            guard let found = try access.cluster.shards().first(where: { $0.name == shard }) else {
+                return access.complain("there is no shard \(shard); list them with: sluice shards")
             }
             let display = ProgressLines("sluice restore")
             let log = access.cluster.log(of: shard)
             let restore = RestoreCommand(log, of: shard, to: path) { progress in
                 display.show {
-                    "\(progress.bytes >> 20) MiB read, entry \(progress.entry) of about \(end.last)"
+                    "\(progress.bytes >> 20) MiB read, entry \(progress.entry) of about \(found.last)"
                 }
             }
-            do throws(QueueError) {
-                let outcome = try restore.run(acceptsPartial: acceptsPartial)
-                let code = outcome.damage == nil ? ExitCode.fine : ExitCode.failed
-                return say(.restore, code) { json in
-                    json.member("path", path)
-                    json.member("shard", shard)
-                    json.member("last_entry", Int(clamping: outcome.lastEntry))
-                    json.member("schema", outcome.report.schema)
-                    json.member("bytes", outcome.report.bytes)
-                    json.content(outcome.report)
-                    json.member("damage", outcome.damage)
-                    json.array("findings") { json in
-                        for finding in outcome.report.findings { json.element(finding.text) }
-                    }
+            let outcome = try restore.run(acceptsPartial: acceptsPartial)
+            let code = outcome.damage == nil ? ExitCode.fine : ExitCode.failed
+            return say(.restore, code) { json in
+                json.member("path", path)
+                json.member("shard", shard)
+                json.member("last_entry", Int(clamping: outcome.lastEntry))
+                json.member("schema", outcome.report.schema)
+                json.member("bytes", outcome.report.bytes)
+                json.content(outcome.report)
+                json.member("damage", outcome.damage)
+                json.array("findings") { json in
+                    for finding in outcome.report.findings { json.element(finding.text) }
                 }
-            } catch {
-                return access.complain("restore", error)
             }
         }
     }
@@ -186,16 +160,13 @@ final class ProgressLines: Sendable {
 /// The cluster of a configuration file, for commands that need no running gateway.
 struct ClusterAccess {
     let cluster: any ClusterEngine
-    let queue: QueueSettings
-
-    /// How errors name the servers.
-    var name: String { "queue.\(queue.engine.rawValue)" }
+    private let start: String
 
     /// Reads the configuration like `sluice check` and runs the command, or says what is wrong.
     static func use(
         _ command: String,
         _ given: ConfigurationInputs,
-        _ body: (ClusterAccess) -> CInt
+        _ body: (ClusterAccess) throws -> CInt
     ) -> CInt {
         var inputs = given
         // These commands use the queue's servers only, so destinations need no keys.
@@ -203,6 +174,8 @@ struct ClusterAccess {
         guard let queue = configured(try GatewayConfiguration.read(inputs).queue) else {
             return ExitCode.wrong
         }
+        // Errors name the servers.
+        let start = "sluice \(command): queue.\(queue.engine.rawValue): "
         do throws(SystemError) {
             guard let cluster = try queue.cluster(.silent, patience: .seconds(5)) else {
                 Terminal.complain(
@@ -211,16 +184,21 @@ struct ClusterAccess {
                 )
                 return ExitCode.wrong
             }
-            return body(ClusterAccess(cluster: cluster, queue: queue))
+            let access = ClusterAccess(cluster: cluster, start: start)
+            do {
+                return try body(access)
+            } catch {
+                return access.complain("\(error)")
+            }
         } catch {
-            Terminal.complain("sluice \(command): queue.\(queue.engine.rawValue): \(error)")
+            Terminal.complain("\(start)\(error)")
             return ExitCode.failed
         }
     }
 
     /// Tells why a command failed.
-    func complain(_ command: String, _ reason: some CustomStringConvertible) -> CInt {
-        Terminal.complain("sluice \(command): \(name): \(TerminalText.sentence("\(reason)"))")
+    fileprivate func complain(_ reason: String) -> CInt {
+        Terminal.complain(start + TerminalText.sentence(reason))
         return ExitCode.failed
     }
 }
