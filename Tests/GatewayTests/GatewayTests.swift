@@ -109,7 +109,7 @@ import Testing
     @Test("A second gateway on the same data directory fails with an error that names it")
     func sameDirectory() throws {
         let trial = try SandboxedGateway()
-        let error = #expect(throws: StartProblem.self) {
+        let error = #expect(throws: QueueError.self) {
             _ = try SandboxedGateway.gateway(trial.sandbox, trial.directory)
         }
         #expect(
@@ -125,7 +125,7 @@ import Testing
         let trial = try SandboxedGateway()
         let directory = TemporaryDirectory()
         let taken = trial.gateway.deviceAddress
-        let error = #expect(throws: StartProblem.self) {
+        let error = #expect(throws: ListenError.self) {
             _ = try SandboxedGateway.gateway(trial.sandbox, directory) { $0.listen = taken }
         }
         #expect(error?.description.contains("\(taken)") == true, "\(String(describing: error))")
@@ -135,7 +135,7 @@ import Testing
 
     @Test("A data directory that cannot be created fails with an error that names it")
     func unwritableDirectory() throws {
-        let error = #expect(throws: StartProblem.self) {
+        let error = #expect(throws: QueueError.self) {
             _ = try SandboxedGateway { $0.dataDirectory = "/proc/none" }
         }
         #expect(error?.description.contains("/proc/none") == true, "\(String(describing: error))")

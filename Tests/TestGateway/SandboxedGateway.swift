@@ -111,7 +111,7 @@ extension Gateway {
     package convenience init(
         _ configuration: GatewayConfiguration,
         journal: Journal
-    ) throws(StartProblem) {
+    ) throws {
         try self.init(configuration, journal: journal) { _, _ in configuration }
     }
 
@@ -120,7 +120,7 @@ extension Gateway {
         _ configuration: GatewayConfiguration,
         journal: Journal,
         reading: @escaping ConfigurationReading
-    ) throws(StartProblem) {
+    ) throws {
         let queue = try QueueOpening(configuration, journal).open { _ in false }
         guard let queue else { throw StartProblem("the queue cannot be opened yet") }
         try self.init(configuration, on: queue, journal: journal, reading: reading)

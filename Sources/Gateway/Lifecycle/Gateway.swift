@@ -42,36 +42,34 @@ package final class Gateway: Sendable {
         on store: any GatewayQueue,
         journal: Journal,
         reading: @escaping ConfigurationReading
-    ) throws(StartProblem) {
+    ) throws {
         var configuration = described
-        let stored = try Self.start { () throws(QueueError) in
-            try store.decisions.recall(within: .seconds(10))
-        }
+        let stored = try store.decisions.recall(within: .seconds(10))
         let decisions = configuration.takeDecided(from: stored, reading, journal)
         if !decisions.settings.isEmpty { store.apply(configuration.queueRules) }
         let kept = TokenFile(dataDirectory: configuration.dataDirectory, journal: journal)
         tokenFile = configuration.admin.token == nil ? kept.path : nil
         let secret = if let given = configuration.admin.token { given } else { try kept.token() }
-        let watches = try Self.start { () throws(TLSError) in
-            try GatewayServers.Certificates(configuration, journal)
-        }
-        let delivery = try DeliveryParts(configuration, from: store, stored: stored, journal)
+        let listeners = try ListenerSettings(configuration, journal)
+        let assembly = PartsAssembly(
+            configuration: configuration,
+            store: store,
+            stored: stored,
+            journal: journal
+        )
+        let parts = try assembly.parts(
+            decisions,
+            reading: reading,
+            access: AdminTokens(main: secret, configuration.admin),
+            certificates: CertificateReload(listeners.certificates)
+        )
         var isRunning = false
         // The keeper's threads would outlive a failed start.
-        defer { if !isRunning { delivery.keeper.stop() } }
-        let parts = try delivery.parts(
-            of: configuration,
-            decisions,
-            reading,
-            access: AdminTokens(main: secret, configuration.admin),
-            certificates: CertificateReload(watches.all)
-        )
+        defer { if !isRunning { parts.keeper.stop() } }
         self.parts = parts
         let reporter = Reporter(parts, adminLabels: AdminRoute.labels)
         self.reporter = reporter
-        history = try Self.start { () throws(SystemError) in
-            try History { [reporter] in reporter.report }
-        }
+        history = try History { [reporter] in reporter.report }
         configurationReload = ConfigurationReload(parts)
         let operators = AdminHandler.Shared(
             parts,
@@ -80,32 +78,30 @@ package final class Gateway: Sendable {
             history: history
         )
         parts.forwarder.hold(decisions.held)
-        try Self.start { () throws(SystemError) in try parts.forwarder.start() }
-        servers = try Self.start { () throws(ListenError) in
-            try GatewayServers(configuration, operators, parts.devices, watches, journal)
-        }
+        try parts.forwarder.start()
+        servers = try GatewayServers(listeners, parts.devices) { AdminHandler(operators) }
+        ClusterResponder(operators).begin()
         try start(SharedDecisions(parts, configurationReload, stored))
         isRunning = true
-        servers.add(to: reporter, watches)
+        servers.add(to: reporter, listeners)
         for warning in configuration.startWarnings { journal.warning("\(warning)") }
         warnOfStrangers()
     }
 
     /// Starts what works beside the listeners.
-    private func start(_ shared: SharedDecisions) throws(StartProblem) {
-        try Self.start { () throws(SystemError) in
-            try workers.start(
-                certificates,
-                CredentialAlerts(configuration, of: keeper, to: webhook, journal),
-                configurationReload,
-                shared
-            )
-            try tail.start()
-            try devices.captures.start()
-            try history.start()
-            try webhook.use(configuration.withLock(\.webhook))
-            try devices.door.keySources.start(journal)
+    private func start(_ shared: SharedDecisions) throws {
+        let alerts = CredentialAlerts(configuration, of: keeper, to: webhook, journal)
+        try workers.start { [certificates, configurationReload] in
+            for watch in certificates.watches { watch.look() }
+            alerts.look()
+            configurationReload.closeEmptied()
+            shared.applyIfDue()
         }
+        try tail.start()
+        try devices.captures.start()
+        try history.start()
+        try webhook.use(configuration.withLock(\.webhook))
+        try devices.door.keySources.start(journal)
         store.decisions.followDecisions { [changes = workers.changes] in
             shared.changed()
             // If too many jobs wait, it is done after one of them.
@@ -140,16 +136,6 @@ package final class Gateway: Sendable {
                     + "deliver them",
                 ["destination": name, "queued": ledger.queued]
             )
-        }
-    }
-
-    static func start<Part, Failure: Error & CustomStringConvertible>(
-        _ part: () throws(Failure) -> Part
-    ) throws(StartProblem) -> Part {
-        do throws(Failure) {
-            return try part()
-        } catch {
-            throw StartProblem(error.description)
         }
     }
 }
@@ -189,8 +175,7 @@ extension Gateway {
         devices.door.keySources.stop()
         // Admission stays open: a request that has begun may still be stored and acknowledged.
         flush()
-        let forDevices = [servers.devices, servers.secureDevices].compactMap(\.self)
-        HTTPServer.stop(forDevices, within: time / 2)
+        HTTPServer.stop(servers.ofDevices, within: time / 2)
         flush()
         deliver(until: deadline)
         forwarder.stop(within: max(Duration.milliseconds(500), deadline - Moment.now))

@@ -1,4 +1,3 @@
-import Admin
 import Configuration
 import HTTP
 import Ingest
@@ -8,28 +7,6 @@ import System
 
 /// The HTTP servers of the gateway.
 struct GatewayServers: Sendable {
-    /// The certificates of listeners that speak TLS.
-    struct Certificates {
-        let admin: CertificateWatch?
-        let devices: CertificateWatch?
-
-        init(_ configuration: GatewayConfiguration, _ journal: Journal) throws(TLSError) {
-            admin = try Self.watch(configuration.admin.tls, of: "admin", journal)
-            devices = try Self.watch(configuration.tls?.settings, of: DeviceTLS.listener, journal)
-        }
-
-        private static func watch(
-            _ settings: TLSSettings?,
-            of listener: String,
-            _ journal: Journal
-        ) throws(TLSError) -> CertificateWatch? {
-            guard let settings else { return nil }
-            return try CertificateWatch(settings, of: listener, journal: journal)
-        }
-
-        var all: [CertificateWatch] { [admin, devices].compactMap(\.self) }
-    }
-
     let admin: HTTPServer
     let devices: HTTPServer
     /// nil: devices have no TLS listener.
@@ -37,43 +14,58 @@ struct GatewayServers: Sendable {
 
     /// Starts the admin listener, then the device listeners.
     init(
-        _ configuration: GatewayConfiguration,
-        _ operators: AdminHandler.Shared,
+        _ listeners: ListenerSettings,
         _ shared: DeviceHandler.Shared,
-        _ certificates: Certificates,
-        _ journal: Journal
+        makeAdminHandler: @escaping @Sendable () -> any RequestHandler
     ) throws(ListenError) {
-        admin = try Self.forOperators(configuration, certificates.admin, journal) {
-            AdminHandler(operators)
-        }
-        ClusterResponder(operators).begin()
-        (devices, secureDevices) = try Self.forDevices(
-            configuration,
-            shared,
-            certificates.devices,
-            journal
-        )
+        admin = try HTTPServer(listeners.ofOperators, makeHandler: makeAdminHandler)
+        (devices, secureDevices) = try listeners.startDevices(shared)
     }
 
-    func add(to reporter: Reporter, _ certificates: Certificates) {
+    var ofDevices: [HTTPServer] { [devices, secureDevices].compactMap(\.self) }
+
+    func add(to reporter: Reporter, _ listeners: ListenerSettings) {
         reporter.add(devices, as: "devices")
         if let secureDevices {
-            reporter.add(secureDevices, as: DeviceTLS.listener, certificates.devices)
+            reporter.add(secureDevices, as: DeviceTLS.listener, listeners.deviceCertificates)
         }
-        reporter.add(admin, as: "admin", certificates.admin)
+        reporter.add(admin, as: "admin", listeners.adminCertificates)
+    }
+}
+
+/// The configuration of listeners, with the certificates of those that speak TLS.
+struct ListenerSettings {
+    private let configuration: GatewayConfiguration
+    private let journal: Journal
+    let adminCertificates: CertificateWatch?
+    let deviceCertificates: CertificateWatch?
+
+    init(_ configuration: GatewayConfiguration, _ journal: Journal) throws(TLSError) {
+        (self.configuration, self.journal) = (configuration, journal)
+        adminCertificates = try Self.watch(configuration.admin.tls, of: "admin", journal)
+        let tls = configuration.tls?.settings
+        deviceCertificates = try Self.watch(tls, of: DeviceTLS.listener, journal)
     }
 
-    static func forOperators(
-        _ configuration: GatewayConfiguration,
-        _ certificates: CertificateWatch?,
-        _ journal: Journal,
-        makeHandler: @escaping @Sendable () -> any RequestHandler
-    ) throws(ListenError) -> HTTPServer {
+    private static func watch(
+        _ settings: TLSSettings?,
+        of listener: String,
+        _ journal: Journal
+    ) throws(TLSError) -> CertificateWatch? {
+        guard let settings else { return nil }
+        return try CertificateWatch(settings, of: listener, journal: journal)
+    }
+
+    var certificates: [CertificateWatch] {
+        [adminCertificates, deviceCertificates].compactMap(\.self)
+    }
+
+    var ofOperators: HTTPServer.Configuration {
         var settings = HTTPServer.Configuration(
             listen: configuration.admin.listen,
             name: "admin",
             loops: 1,
-            tls: certificates?.context,
+            tls: adminCertificates?.context,
             journal: journal
         )
         settings.limits.connections = 256
@@ -83,15 +75,12 @@ struct GatewayServers: Sendable {
         // Large answers, metrics and dead letters, go to holders of a token only.
         settings.limits.answerBytes = 64 << 20
         settings.limits.unsentAnswerBytes = 128 << 20
-        return try HTTPServer(settings, makeHandler: makeHandler)
+        return settings
     }
 
     /// Plain HTTP and, with certificates, TLS, with the same handlers and shared limits.
-    static func forDevices(
-        _ configuration: GatewayConfiguration,
-        _ shared: DeviceHandler.Shared,
-        _ certificates: CertificateWatch?,
-        _ journal: Journal
+    func startDevices(
+        _ shared: DeviceHandler.Shared
     ) throws(ListenError) -> (plain: HTTPServer, secure: HTTPServer?) {
         let limits = configuration.limits.http
         var settings = HTTPServer.Configuration(
@@ -102,14 +91,14 @@ struct GatewayServers: Sendable {
         settings.largeRequestThreads = settings.loops
         settings.nice = configuration.limits.deviceNice
         settings.proxies = shared.door.proxies
-        guard let tls = configuration.tls, let certificates else {
+        guard let tls = configuration.tls, let deviceCertificates else {
             return (try HTTPServer(settings) { DeviceHandler(shared) }, nil)
         }
         settings.common = HTTPServer.CommonLimits(limits, journal)
         let plain = try HTTPServer(settings) { DeviceHandler(shared) }
         settings.listen = tls.listen
         settings.name = DeviceTLS.listener
-        settings.tls = certificates.context
+        settings.tls = deviceCertificates.context
         return (plain, try HTTPServer(settings) { DeviceHandler(shared) })
     }
 }

@@ -25,20 +25,13 @@ package struct QueueOpening {
     }
 
     /// `pause` waits, and returns false if the operator stops the gateway; the result is then nil.
-    package func open(pause: (Duration) -> Bool) throws(StartProblem) -> (any GatewayQueue)? {
+    package func open(pause: (Duration) -> Bool) throws -> (any GatewayQueue)? {
         try checkOtherQueue()
-        let cluster = try Gateway.start { () throws(SystemError) in
-            try configuration.queue.cluster(journal, patience: Self.connectTime)
-        }
+        let cluster = try configuration.queue.cluster(journal, patience: Self.connectTime)
         guard let cluster, let node = configuration.queue.node else {
-            return try Gateway.start { () throws(QueueError) in
-                try DurableQueue(configuration.queueConfiguration, journal: journal)
-            }
+            return try DurableQueue(configuration.queueConfiguration, journal: journal)
         }
-        let settings = try settings(node)
-        let opening = try Gateway.start { () throws(CommitLogError) in
-            try FleetOpening(settings, cluster, journal)
-        }
+        let opening = try FleetOpening(try settings(node), cluster, journal)
         // To read a log takes time too.
         let servers = try WaitingServers(
             configuration,
@@ -49,7 +42,7 @@ package struct QueueOpening {
         return try open(opening, servers, pause)
     }
 
-    private func settings(_ node: String) throws(StartProblem) -> FleetSettings {
+    private func settings(_ node: String) throws -> FleetSettings {
         var queue = configuration.queueConfiguration
         queue.commitRetries.timeout = configuration.queue.commitWait
         var settings = FleetSettings(
@@ -57,11 +50,7 @@ package struct QueueOpening {
             directory: configuration.dataDirectory,
             queue: queue
         )
-        let key = try Gateway.start { () throws(SecretBoxProblem) in
-            try configuration.encryptionKey.map { key throws(SecretBoxProblem) in
-                try SealingKey(key)
-            }
-        }
+        let key = try configuration.encryptionKey.map { try SealingKey($0) }
         settings.keyFingerprint = key?.clusterFingerprint
         return settings
     }
@@ -70,7 +59,7 @@ package struct QueueOpening {
         _ opening: FleetOpening,
         _ servers: WaitingServers,
         _ pause: (Duration) -> Bool
-    ) throws(StartProblem) -> (any GatewayQueue)? {
+    ) throws -> (any GatewayQueue)? {
         var reported: String?
         var next = Self.pauseMin
         while true {
@@ -102,16 +91,15 @@ package struct QueueOpening {
     }
 
     /// The logs of a queue of another engine would wait unseen.
-    private func checkOtherQueue() throws(StartProblem) {
+    private func checkOtherQueue() throws {
         let directory = configuration.dataDirectory
         let isLocal = configuration.queue.engine == .sqlite
-        try Gateway.start { () throws(QueueError) in try MoveNote.checkStart(in: directory) }
-        let logs = try Gateway.start { () throws(QueueError) in
+        try MoveNote.checkStart(in: directory)
+        let found =
             isLocal
-                ? try StoredLogs.ofShards(in: directory)
-                : try StoredLogs.ofQueue(in: directory, isScratch: false)
-        }
-        guard let logs else { return }
+            ? try StoredLogs.ofShards(in: directory)
+            : try StoredLogs.ofQueue(in: directory, isScratch: false)
+        guard let logs = found else { return }
         guard logs.queued == 0 else {
             throw StartProblem(
                 "\(logs.path) has \(logs.queued) undelivered logs of another queue.engine; start with that "
@@ -132,9 +120,7 @@ package struct QueueOpening {
 
 /// The listeners while the queue is not open: devices keep their logs, operators see why.
 struct WaitingServers {
-    private let devices: HTTPServer
-    private let secureDevices: HTTPServer?
-    private let admin: HTTPServer
+    private let servers: GatewayServers
     /// Why the queue is not open, without hosts, as strangers see it; the journal has the details.
     private let reason: Locked<String>
 
@@ -142,12 +128,9 @@ struct WaitingServers {
         _ configuration: GatewayConfiguration,
         _ reason: String,
         _ journal: Journal
-    ) throws(StartProblem) {
+    ) throws {
         let reason = Locked(reason)
         self.reason = reason
-        let certificates = try Gateway.start { () throws(TLSError) in
-            try GatewayServers.Certificates(configuration, journal)
-        }
         let shared = DeviceHandler.Shared(
             queue: UnopenedQueue(),
             routes: RoutingTable(configuration),
@@ -155,28 +138,21 @@ struct WaitingServers {
             limits: configuration.limits,
             recognizesRepeats: false
         )
-        (devices, secureDevices) = try Gateway.start { () throws(ListenError) in
-            try GatewayServers.forDevices(configuration, shared, certificates.devices, journal)
-        }
-        admin = try Gateway.start { () throws(ListenError) in
-            try GatewayServers.forOperators(configuration, certificates.admin, journal) {
-                WaitingAdminHandler(reason, isSecure: configuration.admin.tls != nil)
-            }
+        let listeners = try ListenerSettings(configuration, journal)
+        servers = try GatewayServers(listeners, shared) {
+            WaitingAdminHandler(reason, isSecure: configuration.admin.tls != nil)
         }
     }
 
     var addresses: (devices: ListenAddress, admin: ListenAddress) {
-        (devices.address, admin.address)
+        (servers.devices.address, servers.admin.address)
     }
 
     /// Replaces the reason that operators see.
     func tell(_ new: String) { reason.withLock { $0 = new } }
 
     func stop() {
-        HTTPServer.stop(
-            [devices, secureDevices, admin].compactMap(\.self),
-            within: .milliseconds(500)
-        )
+        HTTPServer.stop(servers.ofDevices + [servers.admin], within: .milliseconds(500))
     }
 }
 

@@ -68,13 +68,7 @@ package struct SandboxService: Sendable {
         if !id.isEmpty, !secret.isEmpty {
             return (Credential(accessKeyID: id, secret: Secret(secret)), true)
         }
-        return (
-            Credential(
-                accessKeyID: "sandbox-" + hex(randomBytes(6)),
-                secret: Secret(hex(randomBytes(16)))
-            ),
-            false
-        )
+        return (.made(), false)
     }
 
     private func resolverWelcome(
@@ -148,15 +142,8 @@ package final class SandboxPartner: Sendable {
     private let issued: Credential
 
     package init(_ journal: Journal) throws(StartProblem) {
-        key = Credential(
-            accessKeyID: "sandbox-" + hex(randomBytes(6)),
-            secret: Secret(hex(randomBytes(16)))
-        )
-        issued = Credential(
-            accessKeyID: "STS.sandbox-" + hex(randomBytes(6)),
-            secret: Secret(hex(randomBytes(16))),
-            securityToken: Secret(hex(randomBytes(32)))
-        )
+        key = .made()
+        issued = .made("STS.", token: Secret(hex(randomBytes(32))))
         do {
             server = try SandboxServer(
                 SandboxConfiguration(
@@ -257,5 +244,16 @@ package final class SandboxPartner: Sendable {
               Stop              Ctrl-C
 
             """
+    }
+}
+
+extension Credential {
+    /// A new one, which opens nothing but a sandbox.
+    fileprivate static func made(_ start: String = "", token: Secret? = nil) -> Credential {
+        Credential(
+            accessKeyID: "\(start)sandbox-" + hex(randomBytes(6)),
+            secret: Secret(hex(randomBytes(16))),
+            securityToken: token
+        )
     }
 }

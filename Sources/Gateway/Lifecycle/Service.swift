@@ -47,7 +47,7 @@ package struct Service: Sendable {
                 ]
             )
         }
-        do throws(StartProblem) {
+        do {
             try serve(configuration, reader, journal)
             return ExitCode.fine
         } catch {
@@ -60,7 +60,7 @@ package struct Service: Sendable {
         _ configuration: GatewayConfiguration,
         _ reader: ConfigurationReader,
         _ journal: Journal
-    ) throws(StartProblem) {
+    ) throws {
         let inbox: Mailbox<Signal>
         let wakeUp: WakeUp
         do throws(SystemError) {

@@ -90,18 +90,9 @@ package struct OperatorWorkers: Sendable {
         answers = try SerialWorker("answers", waitingMax: 16)
     }
 
-    package func start(
-        _ certificates: CertificateReload,
-        _ alerts: CredentialAlerts,
-        _ reload: ConfigurationReload,
-        _ shared: SharedDecisions
-    ) throws(SystemError) {
-        try changes.start(every: Self.watchPause) {
-            for watch in certificates.watches { watch.look() }
-            alerts.look()
-            reload.closeEmptied()
-            shared.applyIfDue()
-        }
+    /// `watch` looks every few seconds at what changes without an operator.
+    package func start(watch: @escaping @Sendable () -> Void) throws(SystemError) {
+        try changes.start(every: Self.watchPause, watch)
         try proofs.start()
         try views.start()
         try changesElsewhere.start()

@@ -296,7 +296,7 @@ extension SandboxedGateway {
 
     @Test("Unusable certificate files prevent the start")
     func unusable() throws {
-        let error = #expect(throws: StartProblem.self) {
+        let error = #expect(throws: TLSError.self) {
             _ = try SecureGateway { $0.admin.tls?.certificates[0].keyFile = "/nowhere" }
         }
         #expect(error?.description.contains("/nowhere cannot be read") == true)
