@@ -18,9 +18,9 @@ package final class Webhook: Sendable {
     }
 
     private let state = Locked(State())
-    private let journal: Journal
-    private let pace: WebhookPace
-    private let addresses: AddressLookup
+    fileprivate let journal: Journal
+    fileprivate let pace: WebhookPace
+    fileprivate let addresses: AddressLookup
 
     package init(
         _ journal: Journal,
@@ -47,7 +47,7 @@ package final class Webhook: Sendable {
         stop()
         let sender =
             try settings.address.map { address throws(SystemError) in
-                try WebhookSender(self, address, settings, pace, addresses, journal)
+                try WebhookSender(self, to: address, settings)
             }
         state.withLock { state in
             state.settings = settings
@@ -148,38 +148,29 @@ final class WebhookSender: Sendable {
     let wake: WakeUp
     private let interruption: Interruption
     private let worker = Locked<Worker?>(nil)
-
-    private struct Route: Sendable {
-        let address: WebAddress
-        let settings: WebhookSettings
-        let pace: WebhookPace
-        let addresses: AddressLookup
-        let host = machineName() ?? "unknown"
-    }
+    private let address: WebAddress
+    private let settings: WebhookSettings
+    private let pace: WebhookPace
+    private let addresses: AddressLookup
+    private let journal: Journal
+    private let host = machineName() ?? "unknown"
 
     init(
         _ webhook: Webhook,
-        _ address: WebAddress,
-        _ settings: WebhookSettings,
-        _ pace: WebhookPace,
-        _ addresses: AddressLookup,
-        _ journal: Journal
+        to address: WebAddress,
+        _ settings: WebhookSettings
     ) throws(SystemError) {
         wake = try WakeUp()
         interruption = try Interruption()
-        let route = Route(
-            address: address,
-            settings: settings,
-            pace: pace,
-            addresses: addresses
-        )
+        (self.address, self.settings) = (address, settings)
+        (pace, addresses, journal) = (webhook.pace, webhook.addresses, webhook.journal)
         let worker = try Worker("webhook") { [self, weak webhook] in
             while !interruption.isSet {
                 guard let (notice, since) = webhook?.next else {
                     wake.wait()
                     continue
                 }
-                carry(notice, since, route, journal) { webhook?.settle(notice.id, $0) }
+                carry(notice, since) { webhook?.settle(notice.id, $0) }
             }
         }
         self.worker.withLock { $0 = worker }
@@ -195,32 +186,29 @@ final class WebhookSender: Sendable {
     private func carry(
         _ notice: CredentialNotice,
         _ since: Moment,
-        _ route: Route,
-        _ journal: Journal,
-        _ settle: (Outcome) -> Void
+        settle: (Outcome) -> Void
     ) {
         var failures = 0
         while !interruption.isSet {
-            guard let (problem, isFinal) = attempt(notice, route) else {
+            guard let (problem, isFinal) = attempt(notice) else {
                 return settle(.sent)
             }
             guard !interruption.isSet else { return }
             failures += 1
-            let isOver = isFinal || Moment.now - since >= route.pace.patience
+            let isOver = isFinal || Moment.now - since >= pace.patience
             settle(.failed(problem, isFinal: isOver))
             guard !isOver else {
                 return journal.warning(
                     "webhook event not delivered",
                     [
                         "event": "credential.\(notice.event.rawValue)",
-                        "credential": notice.status.name, "url": route.address.description,
+                        "credential": notice.status.name, "url": address.description,
                         "attempts": failures, "problem": problem,
-                        "remedy":
-                            "check webhook.url, webhook.authorization and the receiver",
+                        "remedy": "check webhook.url, webhook.authorization and the receiver",
                     ]
                 )
             }
-            sleep(until: Moment.now + route.pace.wait(after: failures))
+            sleep(until: Moment.now + pace.wait(after: failures))
         }
     }
 
@@ -230,22 +218,19 @@ final class WebhookSender: Sendable {
     }
 
     /// Returns the problem, and whether it is permanent; nil when the notice was delivered.
-    private func attempt(
-        _ notice: CredentialNotice,
-        _ route: Route
-    ) -> (problem: String, isFinal: Bool)? {
+    private func attempt(_ notice: CredentialNotice) -> (problem: String, isFinal: Bool)? {
         var headers = ["Idempotency-Key: \(notice.id)"]
-        if let value = route.settings.authorization {
+        if let value = settings.authorization {
             headers.append("Authorization: \(value.revealed)")
         }
-        let timeout = route.settings.timeout
+        let timeout = settings.timeout
         do throws(WebFailure) {
-            let status = try WebClient(interruption: interruption, addresses: route.addresses).post(
-                Array(notice.json(host: route.host).utf8),
-                to: route.address.url,
+            let status = try WebClient(interruption: interruption, addresses: addresses).post(
+                Array(notice.json(host: host).utf8),
+                to: address.url,
                 headers,
                 limits: WebLimits(connect: timeout, total: timeout),
-                resolvers: route.settings.resolvers
+                resolvers: settings.resolvers
             )
             guard !(200..<300).contains(status) else { return nil }
             let isTemporary = status >= 500 || status == 408 || status == 429
