@@ -41,9 +41,8 @@ package final class History: Sendable {
     }
 
     private struct State {
-        var rings = Dictionary(
-            uniqueKeysWithValues: Window.allCases.map { ($0, SampleRing(capacity: $0.samples)) }
-        )
+        /// Oldest first.
+        var samples: [Window: [Sample]] = [:]
         var taken = 0
         var end = WallTime.now
         /// When the next sample is due.
@@ -80,7 +79,10 @@ package final class History: Sendable {
     func append(_ sample: Sample, _ time: WallTime) {
         state.withLock { state in
             for window in Window.allCases where state.taken % window.seconds == 0 {
-                state.rings[window]?.append(sample)
+                state.samples[window, default: []].append(sample)
+                if state.samples[window]?.count ?? 0 > window.samples {
+                    state.samples[window]?.removeFirst()
+                }
             }
             state.taken += 1
             state.end = time
@@ -88,7 +90,7 @@ package final class History: Sendable {
     }
 
     package func view(_ window: Window) -> View {
-        let (samples, end) = state.withLock { ($0.rings[window]?.oldestFirst ?? [], $0.end) }
+        let (samples, end) = state.withLock { ($0.samples[window] ?? [], $0.end) }
         let series = Series.allCases.map { series in
             let values = samples.map { $0[series] }
             guard series.isCount else { return (series, values.dropFirst().map(Optional.some)) }
@@ -155,27 +157,4 @@ struct Sample: Sendable, Equatable {
     }
 
     init() { values = Array(repeating: 0, count: Series.allCases.count) }
-}
-
-/// The samples of a window, oldest first, at equal steps.
-struct SampleRing: Sendable {
-    private let capacity: Int
-    private var samples: [Sample] = []
-    /// The index of the oldest sample, once the ring is full.
-    private var start = 0
-
-    init(capacity: Int) {
-        self.capacity = capacity
-    }
-
-    mutating func append(_ sample: Sample) {
-        if samples.count < capacity {
-            samples.append(sample)
-        } else {
-            samples[start] = sample
-            start = (start + 1) % capacity
-        }
-    }
-
-    var oldestFirst: [Sample] { Array(samples[start...] + samples[..<start]) }
 }
