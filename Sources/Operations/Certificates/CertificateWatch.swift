@@ -65,21 +65,15 @@ package final class CertificateWatch: Sendable {
         )
     }
 
-    /// Reads the files again if they changed or could not be read, and once a day.
-    package func look(_ now: Moment = .now) {
-        tellExpiry(at: .now)
+    /// Reads the files again if they changed or could not be read, once a day, and when an operator
+    /// asks for it.
+    package func look(_ now: Moment = .now, isAsked: Bool = false) {
+        if !isAsked { tellExpiry(at: .now) }
         let before = state.withLock { $0 }
         let seen = Self.stamps(before.settings)
-        let areOthers = seen != before.seen
-        guard areOthers || before.failures > 0 || now - before.began >= Self.ageMax else { return }
-        read(before, seen, areOthers: areOthers || before.failures > 0, now)
-    }
-
-    /// Reads the files again, changed or not, because an operator asked for it.
-    func readAgain(_ now: Moment = .now) {
-        let before = state.withLock { $0 }
-        let seen = Self.stamps(before.settings)
-        read(before, seen, areOthers: seen != before.seen || before.failures > 0, now)
+        let areOthers = seen != before.seen || before.failures > 0
+        guard areOthers || isAsked || now - before.began >= Self.ageMax else { return }
+        read(before, seen, areOthers: areOthers, now)
     }
 
     /// Serves certificates of other settings, which were read already.
@@ -188,6 +182,6 @@ package struct CertificateReload: Sendable {
 
     /// Reads all files again, changed or not.
     func readAgain() {
-        for watch in watches { watch.readAgain() }
+        for watch in watches { watch.look(isAsked: true) }
     }
 }
