@@ -1,4 +1,3 @@
-import Configuration
 import JSON
 import Queue
 import Rendering
@@ -9,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import Admin
+@testable import Configuration
 @testable import Delivery
 @testable import Gateway
 @testable import Operations
@@ -63,15 +63,9 @@ import Testing
         queue.outlets["a"]?.queued = 4
         queue.outlets["a"]?.lanesInUse = 1
         queue.lanes = 2
-        return .init(
-            name: "app",
-            endpoint: "https://cn-hangzhou.log.aliyuncs.com",
-            kind: .sls,
-            project: "my-project",
-            logstore: "*",
-            queue: queue,
-            delivery: delivery
-        )
+        var settings = Destination(name: "app")
+        settings.project = "my-project"
+        return .init(settings: settings, queue: queue, delivery: delivery)
     }
 
     @Test("A destination's state follows its sender, and it is paused if all its logstores are")

@@ -208,7 +208,8 @@ import Testing
         #expect(eventually { (try? devices.post("/logs/hello", body).status) == 200 })
         #expect(eventually { gateway.report.queue.ledger.delivered > accepted })
         #expect(
-            gateway.report.destinations[0].endpoint == "http://localhost:\(sandbox.address.port)"
+            gateway.report.destinations[0].delivery.endpoint
+                == "http://localhost:\(sandbox.address.port)"
         )
         #expect(gateway.report.queue.destinations["default"]?.bytesMax == nil)
     }

@@ -7,18 +7,18 @@ import System
 
 extension JSONWriter {
     mutating func destination(_ destination: GatewayReport.Destination, now: WallTime) {
-        let delivery = destination.delivery
+        let (settings, delivery) = (destination.settings, destination.delivery)
         member("name", destination.name)
-        member("kind", destination.kind.rawValue)
+        member("kind", settings.kind.rawValue)
         member("configured", !destination.isRemoved)
         member("notice", destination.notice)
-        member("endpoint", destination.endpoint)
+        member("endpoint", delivery.endpoint)
         texts("endpoints", delivery.endpoints)
         member("endpoint_reason", delivery.endpointReason)
         member("address", delivery.address.isEmpty ? nil : delivery.address)
         member("resolver", delivery.resolver)
-        member("project", destination.project)
-        member("logstore", destination.logstore)
+        member("project", settings.kind == .sls ? settings.project : nil)
+        member("logstore", settings.logstore.name)
         member("state", delivery.stateName)
         member("trouble", destination.trouble)
         member("next_attempt", delivery.standstill?.until?.rfc3339)

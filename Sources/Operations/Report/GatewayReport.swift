@@ -19,18 +19,13 @@ package struct GatewayReport: Sendable {
     }
 
     package struct Destination: Sendable {
-        package let name: String
-        /// The endpoint in use.
-        package let endpoint: String
-        package let kind: DestinationKind
-        /// Nil for a kind without projects.
-        package let project: String?
-        /// "*" for every logstore.
-        package let logstore: String
+        package let settings: Configuration.Destination
         package let queue: QueueStatus.Destination
         package let delivery: DestinationStatus
+
+        package var name: String { settings.name }
         /// True: a reload removed it. It takes no logs, and delivers its last ones.
-        package var isRemoved = false
+        package var isRemoved: Bool { settings.isRemoved }
     }
 
     package struct Intake: Sendable {

@@ -115,7 +115,7 @@ package final class Reporter: Sendable {
             destinations: described.compactMap { settings in
                 delivery[settings.name].map {
                     .init(
-                        settings,
+                        settings: settings,
                         queue: queue.destinations[settings.name] ?? .init(),
                         delivery: $0
                     )
@@ -134,25 +134,6 @@ package final class Reporter: Sendable {
                 sessions: operators.sessions.load(ordering: .relaxed)
             ),
             changes: operators.changed
-        )
-    }
-}
-
-extension GatewayReport.Destination {
-    init(
-        _ destination: Destination,
-        queue: QueueStatus.Destination,
-        delivery: DestinationStatus
-    ) {
-        self.init(
-            name: destination.name,
-            endpoint: delivery.endpoint,
-            kind: destination.kind,
-            project: destination.kind == .sls ? destination.project : nil,
-            logstore: destination.logstore.name,
-            queue: queue,
-            delivery: delivery,
-            isRemoved: destination.isRemoved
         )
     }
 }
