@@ -1,6 +1,7 @@
 import Configuration
 import HTTP
 import Ingest
+import Operations
 import System
 
 extension AdminCall {
@@ -20,7 +21,7 @@ extension AdminCall {
             session.use(.now)
             return false
         }
-        guard shared.tail.add(visitor.holder, filter, isOver: isOver, open) else {
+        guard shared.parts.tail.add(visitor.holder, filter, isOver: isOver, open) else {
             throw .busy(
                 "\(Tail.shares.ofToken) tails of this token are open, or \(Tail.shares.all) of all; "
                     + "close one of them"

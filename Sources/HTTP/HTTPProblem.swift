@@ -137,3 +137,21 @@ package struct HTTPProblem: Error, Equatable, Sendable {
         return json.text
     }
 }
+
+extension HTTPProblem {
+    package static func busy(_ reason: String) -> HTTPProblem {
+        HTTPProblem(503, "ServerBusy", reason)
+    }
+
+    package static func notFound(_ code: String, _ reason: String) -> HTTPProblem {
+        HTTPProblem(404, code, reason)
+    }
+
+    package static func conflict(_ code: String, _ reason: String) -> HTTPProblem {
+        HTTPProblem(409, code, reason)
+    }
+
+    package static func query(_ reason: String) -> HTTPProblem {
+        HTTPProblem(400, "ParameterInvalid", reason)
+    }
+}

@@ -112,15 +112,15 @@ struct ViewTemplate {
                 return all.prefix(most).flatMap { lines(items, $0) }
                     + (more > 0 ? ["             and \(more) more"] : [])
             case .table(let path, let titles, let cells, let items):
-                return table(scope.elements(path), titles, cells, items)
+                return table(scope.elements(path), titles: titles, cells: cells, items)
             }
         }
     }
 
     private static func table(
         _ rows: [Scope],
-        _ titles: [Substring],
-        _ cells: [[Node]],
+        titles: [Substring],
+        cells: [[Node]],
         _ below: [Item]
     ) -> [String] {
         guard !rows.isEmpty else { return [] }

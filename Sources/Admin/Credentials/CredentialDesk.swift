@@ -37,8 +37,13 @@ extension AdminCall {
         let condition = try IfMatch(head)
         let exchange: @Sendable (CredentialProofs) -> Void = { proofs in
             respond(on: .changes) { () throws(HTTPProblem) in
-                let line = entry("rotate", "credential \(name)")
-                let outcome = try shared.credentials.push(name, pushed, proofs, if: condition, line)
+                let outcome = try shared.credentials.push(
+                    name,
+                    pushed,
+                    proved: proofs,
+                    if: condition,
+                    entry("rotate", "credential \(name)")
+                )
                 return try credential(after: outcome)
             }
         }
@@ -47,7 +52,7 @@ extension AdminCall {
         respond(on: .proofs) { () throws(HTTPProblem) in
             exchange(try shared.credentials.prove(pushed, for: name, if: condition))
             // The next proof must see the result of this rotation.
-            shared.workers.changes.waitUntilHere()
+            shared.parts.workers.changes.waitUntilHere()
             return nil
         }
     }

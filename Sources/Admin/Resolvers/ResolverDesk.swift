@@ -15,7 +15,7 @@ extension AdminCall {
     private static let lookups = Atomic<Int>(0)
 
     func resolvers() -> Response {
-        let report = shared.names.status
+        let report = shared.parts.names.status
         return .json { json in
             json.objects("resolvers", report.resolvers) { $0.resolver($1) }
             json.objects("hosts", report.hosts) { $0.host($1) }
@@ -25,11 +25,11 @@ extension AdminCall {
     /// Asks again for the hosts in use, or for one of them.
     func refreshAddresses() throws(HTTPProblem) -> Response {
         let host = try host()
-        if let host, !shared.names.status.hosts.contains(where: { $0.host == host }) {
+        if let host, !shared.parts.names.status.hosts.contains(where: { $0.host == host }) {
             let message = "no destination sends to \(clipped(host)) by resolvers"
             throw .notFound("HostNotExist", message)
         }
-        shared.names.refresh(host)
+        shared.parts.names.refresh(host)
         let subject = host.map { "addresses of \($0)" } ?? "addresses of all hosts"
         record("refresh", subject)
         return .json(202) { $0.member("asked", true) }
@@ -52,7 +52,7 @@ extension AdminCall {
             throw .busy("\(Self.lookupsMax) lookups are under way; try again when one has ended")
         }
         let place = reporter.place(of: host)
-        shared.names.inquire(
+        shared.parts.names.inquire(
             host,
             port: port ?? place.port,
             with: resolver,

@@ -63,7 +63,7 @@ struct AdminCall: Sendable {
     func respond(on thread: Thread, _ work: @escaping @Sendable () throws(HTTPProblem) -> Response?)
     {
         guard !isRelayed else { return respond(work) }
-        let workers = shared.workers
+        let workers = shared.parts.workers
         let (worker, full): (SerialWorker, HTTPProblem) =
             switch thread {
             case .changes: (workers.changes, .tooManyChanges)
@@ -114,20 +114,6 @@ extension HTTPProblem {
     static let tooManyViews = busy(
         "too many requests of operators, or of this token, are waiting; try again (GET /admin/queue?streams=0 needs no waiting)"
     )
-
-    static func busy(_ reason: String) -> HTTPProblem { HTTPProblem(503, "ServerBusy", reason) }
-
-    static func notFound(_ code: String, _ reason: String) -> HTTPProblem {
-        HTTPProblem(404, code, reason)
-    }
-
-    static func conflict(_ code: String, _ reason: String) -> HTTPProblem {
-        HTTPProblem(409, code, reason)
-    }
-
-    static func query(_ reason: String) -> HTTPProblem {
-        HTTPProblem(400, "ParameterInvalid", reason)
-    }
 
     static func body(_ reason: String) -> HTTPProblem {
         HTTPProblem(400, "PostBodyInvalid", reason)

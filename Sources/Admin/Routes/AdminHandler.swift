@@ -8,20 +8,14 @@ import System
 
 package final class AdminHandler: RequestHandler {
     package struct Shared: Sendable {
+        let parts: GatewayParts
         let reporter: Reporter
-        let access: AdminTokens
-        let workers: OperatorWorkers
-        let store: any GatewayQueue
-        let tail: Tail
         let destinations: DestinationChanges
         let credentials: CredentialRotation
         let draining: Draining
-        let names: NameService
         let history: History
         let reload: ConfigurationReload
-        let devices: DeviceHandler.Shared
         let audit: AuditTrail
-        let journal: Journal
 
         package init(
             _ parts: GatewayParts,
@@ -29,19 +23,13 @@ package final class AdminHandler: RequestHandler {
             reporter: Reporter,
             history: History
         ) {
-            access = parts.access
-            workers = parts.workers
-            store = parts.store
-            tail = parts.tail
-            names = parts.names
-            devices = parts.devices
-            journal = parts.journal
+            self.parts = parts
             self.reload = reload
             self.reporter = reporter
             self.history = history
             audit = AuditTrail(
-                decisions: store.decisions,
-                journal: journal,
+                decisions: parts.store.decisions,
+                journal: parts.journal,
                 counters: reporter.operators
             )
             destinations = DestinationChanges(parts, reload, audit)
@@ -49,6 +37,8 @@ package final class AdminHandler: RequestHandler {
             draining = Draining(parts, audit)
         }
 
+        var store: any GatewayQueue { parts.store }
+        var devices: DeviceHandler.Shared { parts.devices }
         var report: GatewayReport { reporter.report }
     }
 
@@ -62,12 +52,12 @@ package final class AdminHandler: RequestHandler {
 
     package init(_ shared: Shared) {
         self.shared = shared
-        exports = PiecedAnswers(on: shared.workers.views)
+        exports = PiecedAnswers(on: shared.parts.workers.views)
         isSecure = shared.reporter.configuration.admin.tls != nil
         door = AdminDoor(
-            shared.access,
+            shared.parts.access,
             shared.reporter.operators,
-            shared.journal,
+            shared.parts.journal,
             isSecure: isSecure
         )
     }
@@ -90,7 +80,7 @@ package final class AdminHandler: RequestHandler {
     ) {
         let found = find(head)
         let label = AdminRoute.labelIndex(found)
-        let responder = answering(head, changes(head, found), label, unlabelled)
+        let responder = answering(head, isChange: changes(head, found), label: label, unlabelled)
         guard let found, let route = found[head.method] else {
             return responder.send(AdminRoute.unknownPath.response)
         }
@@ -146,11 +136,11 @@ package final class AdminHandler: RequestHandler {
     /// A responder that labels its answer, and reports refused changes in the journal.
     private func answering(
         _ head: RequestHead,
-        _ isChange: Bool,
-        _ label: Int,
+        isChange: Bool,
+        label: Int,
         _ responder: Responder
     ) -> Responder {
-        let last = AnswerOnStop(shared.workers.changes) { responder.send($0.labelled(label)) }
+        let last = AnswerOnStop(shared.parts.workers.changes) { responder.send($0.labelled(label)) }
         guard isChange else { return Responder { last.give($0) } }
         let tell = refusalNotice(head)
         return Responder { response in
@@ -166,7 +156,7 @@ package final class AdminHandler: RequestHandler {
 
     /// Reports a refused change without the reason, which may repeat parts of the request.
     private func refusalNotice(_ head: RequestHead) -> @Sendable (_ status: Int) -> Void {
-        let (holder, journal) = (door.namedHolder(head), shared.journal)
+        let (holder, journal) = (door.namedHolder(head), shared.parts.journal)
         return { status in
             guard let holder else { return }
             journal.warning(

@@ -45,8 +45,8 @@ package struct AdminRoute: Sendable {
 
     private init(
         _ request: String,
-        _ access: Access?,
-        _ bodyBytesMax: Int,
+        for access: Access?,
+        body bodyBytesMax: Int,
         isRelayed: Bool = false,
         _ answer: Answer
     ) {
@@ -75,8 +75,8 @@ package struct AdminRoute: Sendable {
     ) -> AdminRoute {
         AdminRoute(
             request,
-            access,
-            bodyBytesMax,
+            for: access,
+            body: bodyBytesMax,
             isRelayed: isRelayed,
             .request(on: thread, answer)
         )
@@ -88,7 +88,7 @@ package struct AdminRoute: Sendable {
         body bodyBytesMax: Int = 0,
         _ answer: @escaping SecretOperation
     ) -> AdminRoute {
-        AdminRoute(request, access, bodyBytesMax, .handler(answer))
+        AdminRoute(request, for: access, body: bodyBytesMax, .handler(answer))
     }
 
     /// The first row whose path fits decides. GET has HEAD with it.

@@ -1,6 +1,5 @@
 import Configuration
 import HTTP
-import Synchronization
 import System
 
 extension AdminCall {
@@ -40,34 +39,29 @@ final class PiecedAnswers: Sendable {
                     + "\(places.shares.all) of all; retry when one ends"
             )
         }
-        let answer = PiecedAnswer(self, place, head, responder, piece)
+        let answer = PiecedAnswer(
+            worker: worker,
+            place: place,
+            head: head,
+            responder: responder,
+            piece: piece
+        )
         guard worker.post({ answer.begin() }) else { throw .tooManyViews }
     }
 }
 
-private final class PiecedAnswer: Sendable {
+private struct PiecedAnswer {
     /// Pieces up to this size are written together.
     private static let bytesTogether = 256 << 10
     /// No bound for a single piece: the budget for answers decides.
     private static let unsentBytesMax = 64 << 20
 
-    private let answers: PiecedAnswers
-    private let place: AdminPlaces.Place
-    private let head: Response
-    private let responder: Responder
-    private let piece: @Sendable (Int) -> [UInt8]?
-    private let position = Atomic<Int>(0)
-
-    init(
-        _ answers: PiecedAnswers,
-        _ place: AdminPlaces.Place,
-        _ head: Response,
-        _ responder: Responder,
-        _ piece: @escaping @Sendable (Int) -> [UInt8]?
-    ) {
-        (self.answers, self.place, self.head) = (answers, place, head)
-        (self.responder, self.piece) = (responder, piece)
-    }
+    let worker: SerialWorker
+    let place: AdminPlaces.Place
+    let head: Response
+    let responder: Responder
+    let piece: @Sendable (Int) -> [UInt8]?
+    let position = Locked(0)
 
     func begin() {
         // Nil: the request was HEAD.
@@ -81,15 +75,17 @@ private final class PiecedAnswer: Sendable {
     private func write(to stream: ResponseStream) {
         var written = 0
         while written < Self.bytesTogether {
-            guard let piece = piece(position.add(1, ordering: .relaxed).oldValue) else {
-                return stream.finish()
+            let number = position.withLock { position in
+                defer { position += 1 }
+                return position
             }
+            guard let piece = piece(number) else { return stream.finish() }
             guard stream.write(piece) else { return }
             written += piece.count
         }
-        stream.whenSent { [self] in
+        stream.whenSent {
             guard stream.isOpen else { return }
-            _ = answers.worker.post(continuing: true) { self.write(to: stream) }
+            _ = worker.post(continuing: true) { write(to: stream) }
         }
     }
 }

@@ -93,7 +93,7 @@ extension AdminHandler {
         var response = Response(status: 204)
         guard let session = call.visitor?.session else { return response }
         door.close(session)
-        shared.tail.closeOver()
+        shared.parts.tail.closeOver()
         call.record("log out", "console")
         response.fields.append(AdminDoor.cookie(nil, isSecure: isSecure))
         return response

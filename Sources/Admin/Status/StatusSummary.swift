@@ -40,10 +40,10 @@ extension GatewayReport {
         let isStuck = destinations.allSatisfy { $0.isRemoved || $0.delivery.trouble != nil }
         let word = isStuck ? "no" : "partly"
         let more = troubles.count - Self.troublesMax
-        return zip(
-            ["delivering   \(word), "] + Array(repeating: "             ", count: troubles.count),
+        return Self.block(
+            "delivering   \(word), ",
             troubles.prefix(Self.troublesMax) + (more > 0 ? ["and \(more) more"] : [])
-        ).map { $0 + $1 }
+        )
     }
 
     private var backlog: String {
@@ -70,8 +70,7 @@ extension GatewayReport {
             texts.append("\(name) expires in \(spanText(.seconds(left)))")
         }
         if texts.isEmpty { texts = ["fine, none expires"] }
-        return zip(["credentials  "] + Array(repeating: "             ", count: texts.count), texts)
-            .map { $0 + $1 }
+        return Self.block("credentials  ", texts)
     }
 
     /// Certificates that expire soon or cannot be renewed.
@@ -84,8 +83,7 @@ extension GatewayReport {
             let failure = status.problem.map { "cannot be renewed: \($0)" }
             return (warnings + [failure].compactMap(\.self)).map { "\(listener.name): \($0)" }
         }
-        return zip(["certificate  "] + Array(repeating: "             ", count: texts.count), texts)
-            .map { $0 + $1 }
+        return Self.block("certificate  ", texts)
     }
 
     private var lastErrorLines: [String] {
@@ -115,6 +113,11 @@ extension GatewayReport {
                 + ($0.addresses.isEmpty ? "no address" : "only old addresses")
         }
         return Self.first(resolvers) + Self.first(hosts)
+    }
+
+    /// Lines under one title.
+    private static func block(_ title: String, _ texts: [String]) -> [String] {
+        texts.enumerated().map { ($0.offset == 0 ? title : "             ") + $0.element }
     }
 
     /// The first lines, and how many are left out.

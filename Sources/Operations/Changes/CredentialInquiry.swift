@@ -50,7 +50,7 @@ package struct CredentialInquiry: Sendable {
         do throws(SystemError) {
             inquiry = try RoleInquiry(credential, as: name, parts.keeper)
         } catch {
-            throw HTTPProblem(503, "ServerBusy", "cannot send a request to STS: \(error)")
+            throw .busy("cannot send a request to STS: \(error)")
         }
         defer { inquiry.stop() }
         var proofs = CredentialProofs()
@@ -83,7 +83,7 @@ package struct CredentialInquiry: Sendable {
         do throws(DeliveryError) {
             return try work()
         } catch {
-            throw HTTPProblem(503, "ServerBusy", error.description)
+            throw .busy(error.description)
         }
     }
 

@@ -64,14 +64,13 @@ package struct CredentialRotation: Sendable {
     private func credential(_ name: String) throws(HTTPProblem) -> Credential {
         if let credential = keeper.credential(named: name) { return credential }
         let reason = keeper.absence(of: name) ?? "there is no credential"
-        throw HTTPProblem(409, "CredentialMissing", reason)
+        throw .conflict("CredentialMissing", reason)
     }
 
     /// Tests a destination without delivering a log. On the thread of proofs.
     package func test(destination name: String) throws(HTTPProblem) -> DestinationTest {
         guard let destination = inquiry.destination(name) else {
-            throw HTTPProblem(
-                404,
+            throw .notFound(
                 "DestinationNotExist",
                 "no destination \(clipped(name)) is configured"
             )
@@ -79,7 +78,7 @@ package struct CredentialRotation: Sendable {
         guard destination.kind == .sls else { return try inquiry.test(destination) }
         guard let proof = try inquiry.test(destination, try credential(destination.credential))
         else {
-            throw HTTPProblem(503, "ServerBusy", "the test was not made; retry")
+            throw .busy("the test was not made; retry")
         }
         return proof
     }
@@ -90,7 +89,7 @@ package struct CredentialRotation: Sendable {
     package func push(
         _ name: String,
         _ pushed: PushedCredential,
-        _ proofs: CredentialProofs,
+        proved proofs: CredentialProofs,
         if condition: IfMatch,
         _ entry: AuditEntry
     ) throws(HTTPProblem) -> Outcome {
@@ -189,23 +188,20 @@ package struct CredentialRotation: Sendable {
 }
 
 extension HTTPProblem {
-    fileprivate static let changedMeanwhile = HTTPProblem(
-        409,
+    fileprivate static let changedMeanwhile = conflict(
         "CredentialChanged",
         "another change replaced the credential during the proof and stays; read the credential and retry"
     )
 
     /// The other gateways would go on with the old one.
-    fileprivate static let notShared = HTTPProblem(
-        409,
+    fileprivate static let notShared = conflict(
         "EncryptionKeyMissing",
         "credentials.encryption_key is not set, so the credential cannot be given to the other gateways of the "
             + "cluster; set the same key at all of them"
     )
 
     fileprivate static func noCredential(_ name: String, _ known: [String]) -> HTTPProblem {
-        HTTPProblem(
-            404,
+        notFound(
             "CredentialNotExist",
             PushRefusal.unknownName(clipped(name), known: known).description
         )

@@ -101,9 +101,7 @@ package struct DestinationChanges: Sendable {
         try condition.check(now.version(before))
         guard !now.isRemoved else { throw .removedDestination(name) }
         if let key = settings.secretKey {
-            throw HTTPProblem(
-                400,
-                "ParameterInvalid",
+            throw .query(
                 "\(key): decisions are stored unencrypted; put \(key == "proxy" ? "a proxy with a password" : key) "
                     + "into the configuration file"
             )
@@ -111,22 +109,18 @@ package struct DestinationChanges: Sendable {
         var next = running
         let candidate = try candidate(name, settings)
         guard candidate.kind == now.kind else {
-            throw HTTPProblem(
-                400,
-                "ParameterInvalid",
+            throw .query(
                 "destinations.\(name).kind: change it in the configuration file and restart the gateway"
             )
         }
         if let credential = candidate.credentialInUse, running.credentials[credential] == nil {
-            throw HTTPProblem(
-                400,
-                "ParameterInvalid",
+            throw .query(
                 "destinations.\(name).credential: the gateway has no credential "
                     + "\(clipped(credential)); add it to the configuration and send SIGHUP"
             )
         }
         if let problem = parts.forwarder.problem(with: [candidate]) {
-            throw HTTPProblem(400, "ParameterInvalid", problem.description)
+            throw .query(problem.description)
         }
         next.replace(candidate)
         var entry = entry
@@ -157,7 +151,7 @@ package struct DestinationChanges: Sendable {
             read = try reload.candidate(with: all)
         } catch {
             let problems = error.problems.map(\.description).joined(separator: "; ")
-            throw HTTPProblem(400, "ParameterInvalid", problems)
+            throw .query(problems)
         }
         guard let destination = read.destinations.first(where: { $0.name == name }) else {
             throw .removedDestination(name)
@@ -240,21 +234,18 @@ extension GatewayConfiguration {
 
 extension HTTPProblem {
     package static func noDestination(_ name: String) -> HTTPProblem {
-        HTTPProblem(404, "DestinationNotExist", "there is no destination \(clipped(name))")
+        notFound("DestinationNotExist", "there is no destination \(clipped(name))")
     }
 
     static func removedDestination(_ name: String) -> HTTPProblem {
-        HTTPProblem(
-            409,
+        conflict(
             "DestinationRemoved",
             "destination \(clipped(name)) was removed from the configuration, and its settings are fixed; "
                 + "add it again and send SIGHUP to change them. Pause, resume and flush still work"
         )
     }
 
-    package static let tooManyChanges = HTTPProblem(
-        503,
-        "ServerBusy",
+    package static let tooManyChanges = busy(
         "too many changes are waiting; try again in a moment"
     )
 }

@@ -17,9 +17,7 @@ package enum IfMatch: Equatable, Sendable {
             return
         }
         guard let read = IfMatch(list: list) else {
-            throw HTTPProblem(
-                400,
-                "ParameterInvalid",
+            throw .query(
                 "If-Match must be * or versions in double quotes, as in the ETag of an answer"
             )
         }
