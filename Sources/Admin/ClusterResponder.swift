@@ -15,38 +15,19 @@ package struct ClusterResponder: Sendable {
     /// From now on.
     package func begin() {
         shared.store.others?.answerQuestions { [self] question, reply in
-            let isTaken = shared.workers.answers.post { answer(ClusterQuestion(question), reply) }
-            if !isTaken { reply(ClusterAnswer.bytes(of: Self.busy)) }
+            let responder = Responder { reply(ClusterAnswer.bytes(of: $0)) }
+            let isTaken = shared.parts.workers.answers.post { answer(question, responder) }
+            if !isTaken { responder.send(Self.busy) }
         }
     }
 
     private static let busy = HTTPProblem.busy("too many requests are waiting").response
 
-    private func answer(
-        _ question: ClusterQuestion?,
-        _ reply: @escaping @Sendable ([UInt8]) -> Void
-    ) {
-        switch question {
-        case .sums: reply(ClusterAnswer.bytes(of: shared.store.deadLetterSums))
-        case .letters(let after, let filter, let limit, let isWhole):
-            let list = LetterList(cluster: ClusterView(store: shared.store), isWhole: isWhole)
-            do throws(HTTPProblem) {
-                guard let found = try list.answer(after, filter, limit: limit) else {
-                    throw .noDeadLetter(after)
-                }
-                reply(ClusterAnswer.bytes(of: found))
-            } catch {
-                reply(ClusterAnswer.bytes(of: error.response))
-            }
-        case .request(let request):
-            carryOut(request, Responder { reply(ClusterAnswer.bytes(of: $0)) })
-        case nil:
+    private func answer(_ question: [UInt8], _ responder: Responder) {
+        guard let asked = RelayedRequest(question) else {
             let problem = HTTPProblem(501, "NotSupported", "this gateway has another version")
-            reply(ClusterAnswer.bytes(of: problem.response))
+            return responder.send(problem.response)
         }
-    }
-
-    private func carryOut(_ asked: RelayedRequest, _ responder: Responder) {
         let head = asked.head
         guard let found = AdminRoute.find(head.pathText), let route = found[head.method],
             route.isRelayed, case .request(_, let answer) = route.answer

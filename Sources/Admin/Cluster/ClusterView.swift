@@ -58,19 +58,20 @@ struct ClusterView: Sendable {
     /// Waits for their answers, but for a change no longer than until the deadline.
     func ask(
         _ nodes: Set<String>,
-        _ question: ClusterQuestion,
+        _ request: RelayedRequest,
         until deadline: Moment = .now + patienceWithChanges
-    ) -> [String: [UInt8]] {
-        let patience = question.isChange ? deadline - .now : Self.patience
+    ) -> [String: Response] {
+        let patience = request.isChange ? deadline - .now : Self.patience
         guard patience > .zero else { return [:] }
-        return store.others?.ask(nodes, question.bytes, atMost: patience) ?? [:]
+        let answers = store.others?.ask(nodes, request.bytes, atMost: patience) ?? [:]
+        return answers.mapValues { ClusterAnswer.response($0) ?? Self.unreadable.response }
     }
 
     func relay(_ request: RelayedRequest, to node: String) -> Response {
-        let answer = ask([node], .request(request))[node].flatMap { ClusterAnswer.response($0) }
-        return answer ?? HTTPProblem.busy(Self.silent([node])).response
+        ask([node], request)[node] ?? HTTPProblem.busy(Self.silent([node])).response
     }
 
+    private static let unreadable = HTTPProblem.busy("its answer cannot be read")
     private static let patience = Duration.seconds(2)
     /// A change of many letters takes a while, and who asked should learn that it was made.
     static let patienceWithChanges = Duration.seconds(30)

@@ -12,6 +12,7 @@ extension AdminCall {
     func deadLetters() throws(HTTPProblem) -> Response {
         let query = try DeadLetterQuery(head)
         let list = LetterList(cluster: cluster, isWhole: false)
+        guard !isRelayed else { return try list.answer(query) }
         var page = try list.page(query)
         var sums: [DeadLetterSum] = []
         if query.after == nil {
@@ -25,8 +26,10 @@ extension AdminCall {
     }
 
     func exportLetters() throws(HTTPProblem) -> Response? {
+        let query = try DeadLetterQuery(head)
         let list = LetterList(cluster: cluster, isWhole: true)
-        let page = try list.page(try DeadLetterQuery(head))
+        guard !isRelayed else { return try list.answer(query) }
+        let page = try list.page(query)
         var response = Response(status: 200, contentType: "application/x-ndjson", body: [])
         response.continues(page)
         return try send(LetterPieces(page.rows), of: page.bytes, response)
@@ -54,7 +57,7 @@ extension AdminCall {
             try send(response) { _ in pieces.next() }
             return nil
         }
-        guard let body = pieces.all(atMost: ClusterAnswer.Letters.bytesMax) else {
+        guard let body = pieces.all(atMost: ClusterAnswer.bytesMax) else {
             throw HTTPProblem(
                 501,
                 "NotSupported",

@@ -73,11 +73,10 @@ struct LetterChanges: Sendable {
         until deadline: Moment,
         to others: inout Others
     ) {
-        let answers = call.cluster.ask(nodes, .request(relayed), until: deadline)
-        for (node, bytes) in answers {
-            let response = ClusterAnswer.response(bytes)
-            let body = response.flatMap { try? JSONValue(parsing: $0.body) }
-            guard response?.status == 200, let changed = body?[verb.done]?.wholeNumber else {
+        let answers = call.cluster.ask(nodes, relayed, until: deadline)
+        for (node, response) in answers {
+            let body = try? JSONValue(parsing: response.body)
+            guard response.status == 200, let changed = body?[verb.done]?.wholeNumber else {
                 let reason = body?["error"]?["message"]?.text ?? "its answer cannot be read"
                 others.troubles.append("\(node): \(printable(reason))")
                 continue

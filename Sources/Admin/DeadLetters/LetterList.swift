@@ -29,7 +29,7 @@ struct LetterList {
         while let place = places.popFirst() {
             let number = place.shard == begin?.shard ? begin?.number ?? 0 : 0
             let after = LetterName(shard: place.shard, number: number)
-            guard let found = try some(place, after, query, &page) else { continue }
+            guard let found = try some(of: place, after: after, query, &page) else { continue }
             page.rows += found.rows
             page.bytes += found.bytes
             if let next = found.next {
@@ -37,7 +37,7 @@ struct LetterList {
                 return page
             }
             let isFull =
-                page.rows.count >= query.limit || page.bytes >= ClusterAnswer.Letters.bytesMax
+                page.rows.count >= query.limit || page.bytes >= ClusterAnswer.bytesMax
             guard isFull, let following = places.first else { continue }
             page.next = LetterName(shard: following.shard, number: 0)
             return page
@@ -46,8 +46,8 @@ struct LetterList {
     }
 
     private func some(
-        _ place: ClusterView.Place,
-        _ after: LetterName,
+        of place: ClusterView.Place,
+        after: LetterName,
         _ query: DeadLetterQuery,
         _ page: inout Page
     ) throws(HTTPProblem) -> Found? {
@@ -55,24 +55,17 @@ struct LetterList {
         let answer: Found?
         if let node = place.node {
             guard !page.missing.contains(node) else { return nil }
-            let question = ClusterQuestion.letters(
-                after,
-                query.filter,
-                limit: limit,
-                isWhole: isWhole
+            let request = RelayedRequest.letters(
+                isWhole ? Self.exportPath : Self.path,
+                matching: query.filter,
+                after: after,
+                limit: limit
             )
-            guard let bytes = cluster.ask([node], question)[node] else {
+            guard let response = cluster.ask([node], request)[node] else {
                 page.missing.insert(node)
                 return nil
             }
-            answer = ClusterAnswer.letters(bytes).map { found in
-                let end = isWhole ? "\n" : ""
-                return Found(
-                    rows: found.rows.map { .written("\($0)\(end)") },
-                    bytes: found.rows.reduce(0) { $0 + $1.utf8.count },
-                    next: found.next
-                )
-            }
+            answer = response.status == 200 ? Found(response, isWhole: isWhole) : nil
         } else {
             answer = try own(after, query.filter, limit: limit)
         }
@@ -81,21 +74,39 @@ struct LetterList {
         return answer
     }
 
+    private static let path = "/admin/dead-letters"
+    private static let exportPath = path + "/export"
+
     private struct Found {
         var rows: [LetterPieces.Part] = []
         var bytes = 0
         var next: Int64?
+
+        init() {}
+
+        /// The lines that another gateway answers.
+        init(_ response: Response, isWhole: Bool) {
+            rows = response.body.split(separator: UInt8(ascii: "\n")).map { line in
+                let text = String(decoding: line, as: UTF8.self)
+                return .written(isWhole ? "\(text)\n" : text[...])
+            }
+            bytes = response.body.count
+            next = response["x-sluice-next"].flatMap { Int64($0) }
+        }
     }
 
-    /// What another gateway gets for its operators; nil: this one has the shard no more.
-    func answer(
-        _ after: LetterName,
-        _ filter: DeadLetterFilter,
-        limit: Int
-    ) throws(HTTPProblem) -> ClusterAnswer.Letters? {
-        try own(after, filter, limit: limit, isRelayed: true).map { found in
-            ClusterAnswer.Letters(rows: found.rows.texts, next: found.next)
+    /// What another gateway gets for its operators: a line for each letter, or the sums.
+    func answer(_ query: DeadLetterQuery) throws(HTTPProblem) -> Response {
+        guard let after = query.after else {
+            return ClusterAnswer.response(with: letters.deadLetterSums)
         }
+        guard let found = try own(after, query.filter, limit: query.limit, isRelayed: true) else {
+            throw .noDeadLetter(after)
+        }
+        let lines = found.rows.texts.joined(separator: "\n")
+        var response = Response(status: 200, contentType: "application/x-ndjson", text: lines)
+        response.continues(at: found.next)
+        return response
     }
 
     /// Letters of a shard of this gateway; nil: it has the shard no more.
@@ -113,13 +124,13 @@ struct LetterList {
         var answer = Found()
         answer.next = page.next.map { letters.letterName($0).number }
         // Other gateways take an answer of a bounded size.
-        for letter in page.letters where answer.bytes < ClusterAnswer.Letters.bytesMax {
+        for letter in page.letters where answer.bytes < ClusterAnswer.bytesMax {
             let name = letters.letterName(letter.id)
             let row = row(letter, name, isRelayed)
             answer.rows.append(row)
             let bytes = if case .written(let text) = row { text.utf8.count } else { letter.bytes }
             answer.bytes += bytes
-            if answer.bytes >= ClusterAnswer.Letters.bytesMax { answer.next = name.number }
+            if answer.bytes >= ClusterAnswer.bytesMax { answer.next = name.number }
         }
         return answer
     }
@@ -133,7 +144,7 @@ struct LetterList {
         let row = LetterPieces.Part.letter(letter, name)
         guard isRelayed else { return row }
         // The escapes of control characters may make a letter too long for a message.
-        let whole = LetterPieces([row]).all(atMost: ClusterAnswer.Letters.bytesMax)
+        let whole = LetterPieces([row]).all(atMost: ClusterAnswer.bytesMax)
         let text = whole.map { String(decoding: $0.dropLast(), as: UTF8.self) }
         return .written((text ?? DeadLetterDocument.line(letter, name))[...])
     }
@@ -141,7 +152,7 @@ struct LetterList {
     /// The sums of all gateways, and those that did not answer.
     func sums() -> (sums: [DeadLetterSum], missing: Set<String>) {
         let nodes = cluster.look().nodes
-        let answers = cluster.ask(nodes, .sums).compactMapValues { ClusterAnswer.sums($0) }
+        let answers = cluster.ask(nodes, .letters(Self.path)).compactMapValues(ClusterAnswer.sums)
         let all = answers.values.reduce(letters.deadLetterSums) { $0 + $1 }
         return (all.joined, nodes.subtracting(answers.keys))
     }

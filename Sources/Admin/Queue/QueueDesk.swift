@@ -61,9 +61,7 @@ extension AdminCall {
         let request = RelayedRequest(head, actor)
         let sight = cluster.look()
         let nodes = sight.nodes
-        let found = cluster.ask(nodes, .request(request)).compactMapValues { bytes in
-            ClusterAnswer.response(bytes)
-        }
+        let found = cluster.ask(nodes, request)
         let answers = found.filter { $0.value.status == 200 }.mapValues(\.body)
             .sorted { $0.key < $1.key }
         let silent = nodes.filter { found[$0]?.status != 200 }.sorted()

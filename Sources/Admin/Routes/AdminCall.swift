@@ -104,6 +104,8 @@ extension Response {
         return labelled
     }
 
+    subscript(field: String) -> String? { fields.first { $0.name == field }?.value }
+
     /// Adds the header with the start of the next page.
     mutating func continues(at next: (some CustomStringConvertible)?) {
         if let next { fields.append(("x-sluice-next", "\(next)")) }

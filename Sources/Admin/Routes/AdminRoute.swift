@@ -147,8 +147,18 @@ package struct AdminRoute: Sendable {
             body: 64 << 10,
             AdminCall.replayCapture
         ),
-        route("GET /admin/dead-letters?\(page)", on: .views, AdminCall.deadLetters),
-        route("GET /admin/dead-letters/export?\(page)", on: .views, AdminCall.exportLetters),
+        route(
+            "GET /admin/dead-letters?\(page)",
+            on: .views,
+            isRelayed: true,
+            AdminCall.deadLetters
+        ),
+        route(
+            "GET /admin/dead-letters/export?\(page)",
+            on: .views,
+            isRelayed: true,
+            AdminCall.exportLetters
+        ),
         route(
             "POST /admin/dead-letters/replay?\(some)",
             isRelayed: true,

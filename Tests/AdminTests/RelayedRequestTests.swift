@@ -6,43 +6,33 @@ import Testing
 @testable import Admin
 
 /// What gateways ask each other for operators.
-@Suite struct ClusterQuestionTests {
+@Suite struct RelayedRequestTests {
     @Test("A question is read as it was written, and nonsense is none")
-    func questions() {
+    func questions() throws {
         let actor = Operator(name: "admin (certificate \"x\")", address: "192.0.2.1")
-        let questions: [ClusterQuestion] = [
-            .sums,
-            .letters(
-                LetterName(shard: "gw-1~0a1b2c3d", number: 0),
-                DeadLetterFilter(destination: "app", code: "Wrong"),
-                limit: 100,
-                isWhole: false
-            ),
-            .letters(
-                LetterName(shard: "a", number: 1),
-                DeadLetterFilter(),
-                limit: 1,
-                isWhole: true
-            ),
-            .request(
-                RelayedRequest(
-                    method: .put,
-                    target: "/admin/dead-letters/gw-1~0a1b2c3d-7?logstore=x",
-                    actor: actor,
-                    body: Array(#"{"a":"b"}"#.utf8)
-                )
+        let filter = DeadLetterFilter(destination: "app", code: "W & + é")
+        let first = LetterName(shard: "gw-1~0a1b2c3d", number: 0)
+        let questions: [RelayedRequest] = [
+            .letters("/admin/dead-letters"),
+            .letters("/admin/dead-letters/export", matching: filter, after: first, limit: 100),
+            RelayedRequest(
+                method: .put,
+                target: "/admin/dead-letters/gw-1~0a1b2c3d-7?logstore=x",
+                actor: actor,
+                body: Array(#"{"a":"b"}"#.utf8)
             ),
         ]
         for question in questions {
-            #expect(ClusterQuestion(question.bytes) == question)
+            #expect(RelayedRequest(question.bytes) == question)
             for length in 0..<question.bytes.count {
-                #expect(ClusterQuestion(Array(question.bytes.prefix(length))) == nil)
+                #expect(RelayedRequest(Array(question.bytes.prefix(length))) == nil)
             }
         }
-        #expect(
-            ClusterQuestion(Array(#"{"method":"DELETE","target":"/","actor":"a","body":""}"#.utf8))
-                == nil
-        )
+        let wrong = #"{"method":"DELETE","target":"/","actor":"a","body":""}"#
+        #expect(RelayedRequest(Array(wrong.utf8)) == nil)
+        let query = try DeadLetterQuery(questions[1].head)
+        #expect(query.filter == filter && query.after == first && query.limit == 100)
+        #expect(try DeadLetterQuery(questions[0].head).after == nil)
     }
 
     @Test("A relayed request has the path, the query and the address of the first one")
@@ -95,15 +85,11 @@ import Testing
             peer: PeerAddress(host: "192.0.2.1", port: 0)
         )
         let relayed = RelayedRequest(head, actor)
-        #expect(relayed == get && ClusterQuestion(ClusterQuestion.request(relayed).bytes) != nil)
+        #expect(relayed == get && RelayedRequest(relayed.bytes) != nil)
     }
 
     @Test("Answers are read as they were written")
     func answers() {
-        let letters = ClusterAnswer.Letters(rows: [#"{"a":"\u0000"}"#, "é"], next: 1 << 40)
-        #expect(ClusterAnswer.letters(ClusterAnswer.bytes(of: letters)) == letters)
-        let end = ClusterAnswer.Letters(rows: [], next: nil)
-        #expect(ClusterAnswer.letters(ClusterAnswer.bytes(of: end)) == end)
         let sums = [
             DeadLetterSum(
                 destination: "app",
@@ -113,12 +99,15 @@ import Testing
                 latest: WallTime(nanoseconds: 5_000_000_000)
             )
         ]
-        #expect(ClusterAnswer.sums(ClusterAnswer.bytes(of: sums)) == sums)
-        let response = Response(status: 409, contentType: "text/plain", text: "no\n")
-        let read = ClusterAnswer.response(ClusterAnswer.bytes(of: response))
-        #expect(read?.status == 409 && read?.body == response.body)
-        #expect(ClusterAnswer.letters(ClusterAnswer.bytes(of: response)) == nil)
-        #expect(ClusterAnswer.sums(ClusterAnswer.bytes(of: response)) == nil)
+        #expect(ClusterAnswer.sums(ClusterAnswer.response(with: sums)) == sums)
+        var response = Response(status: 409, contentType: "text/plain", text: "no\n{\"\u{0}é")
+        for next in [nil, "17"] {
+            response.continues(at: next)
+            let read = ClusterAnswer.response(ClusterAnswer.bytes(of: response))
+            #expect(read?.status == 409 && read?.body == response.body)
+            #expect(read?["content-type"] == "text/plain" && read?["x-sluice-next"] == next)
+        }
+        #expect(ClusterAnswer.sums(response) == nil)
     }
 
     @Test("A letter's name is a number, behind its shard in a cluster")
