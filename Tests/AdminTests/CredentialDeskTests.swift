@@ -76,11 +76,6 @@ import Testing
         try TestClient(address: gateway.deviceAddress).post("/logs/hello", #"{"a":1}"#.utf8).status
     }
 
-    deinit {
-        sandbox.stop()
-        partner.stop()
-    }
-
     @Test(
         "A credential that SLS takes is used from the next packet on, and shown without its secret"
     )
@@ -297,8 +292,6 @@ import Testing
     let partner: SandboxPartner
 
     init() throws { partner = try SandboxPartner(.silent) }
-
-    deinit { partner.stop() }
 
     private func gateway(encryptionKey: String?) throws -> Gateway {
         try SandboxedGateway.gateway(partner, directory) {

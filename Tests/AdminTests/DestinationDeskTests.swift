@@ -286,8 +286,6 @@ import Testing
 
     init() throws { sandbox = try SandboxPartner(.silent) }
 
-    deinit { sandbox.stop() }
-
     @Test("A decision overrides the file after a restart and a reload, until its reset")
     func restart() throws {
         func topic(_ gateway: Gateway) -> String? {

@@ -108,25 +108,6 @@ import Testing
         #expect(stranger.exitCode == 1)
         #expect(stranger.errors.contains("refuses the token"), "\(stranger.errors)")
     }
-
-    @Test(
-        "Words that cannot be meant are answered in one line",
-        arguments: [
-            (["dead-letters", "relist"], "unknown verb relist"),
-            (["dead-letters", "replay"], "replay needs ids, a filter or --all"),
-            (["dead-letters", "purge", "x"], "x is not the id of a dead letter"),
-            (["dead-letters", "show"], "show needs the id of one dead letter"),
-            (["dead-letters", "edit", "5"], "edit needs --file FILE"),
-            (["dead-letters", "list", "5"], "unexpected 5"),
-            (["status", "more"], "unexpected more"),
-        ]
-    )
-    func wrong(words: [String], complaint: String) throws {
-        let outcome = try Program(words).finished()
-        #expect(outcome.exitCode == 2)
-        #expect(outcome.errors.contains(complaint), "\(outcome.errors)")
-        #expect(outcome.errors.split(separator: "\n").count == 1)
-    }
 }
 
 @Suite(.timeLimit(.minutes(1))) struct HealthTests {
@@ -184,29 +165,16 @@ import Testing
     @Test("status --watch continues while the gateway is down and after its return")
     func watch() throws {
         let running = try RunningGateway()
-        let admin = ["--admin-listen", "127.0.0.1:\(running.listeners.admin)"]
-        let data = ["--data-dir", "\(running.scratch.path)/data"]
-        let watch = try Program(["status", "--watch=1"] + admin + data)
+        let watch = try Program(["status", "--watch=1"] + running.operatorEnd.reach)
         #expect(watch.output.next(containing: ["accepting", "yes"]) != nil)
         running.program.signal(SIGTERM)
         #expect(watch.output.next(containing: ["no gateway answers"]) != nil)
-        let file = "\(running.scratch.path)/sluice.yaml"
-        let again = try Program(
-            ["serve", "--config", file] + admin,
-            environment: RunningSandbox.keys
-        )
+        let again = try running.restarted()
         #expect(watch.output.next(containing: ["accepting", "yes"]) != nil)
         // A pipe is no screen.
         #expect(!watch.output.lines.joined().contains("\u{1b}"))
         watch.signal(SIGINT)
         #expect(watch.finished().exitCode == -SIGINT)
         withExtendedLifetime((running, again)) {}
-    }
-
-    @Test("An invalid interval is refused", arguments: ["--watch=0", "--watch=soon", "--watch="])
-    func pause(option: String) throws {
-        let outcome = try Program(["status", option]).finished()
-        #expect(outcome.exitCode == 2)
-        #expect(outcome.errors.contains("--watch is a number of seconds"), "\(outcome.errors)")
     }
 }

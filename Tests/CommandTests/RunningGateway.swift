@@ -18,6 +18,14 @@ final class RunningGateway {
         (program, listeners) = try Program.serving(file)
     }
 
+    /// Once more after its end, with the admin listener where it was.
+    func restarted() throws -> Program {
+        try Program(
+            ["serve", "--config", file, "--admin-listen", "127.0.0.1:\(listeners.admin)"],
+            environment: RunningSandbox.keys
+        )
+    }
+
     var operatorEnd: OperatorEnd {
         OperatorEnd(listeners, dataDirectory: "\(scratch.path)/data")
     }

@@ -1,15 +1,11 @@
 import Foundation
+import System
 import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct TailTests {
     private func start(_ running: RunningGateway, _ options: [String]) throws -> Program {
-        try Program(
-            ["tail"] + options + [
-                "--admin-listen", "127.0.0.1:\(running.listeners.admin)",
-                "--data-dir", "\(running.scratch.path)/data",
-            ]
-        )
+        try Program(["tail"] + options + running.operatorEnd.reach)
     }
 
     private func post(_ port: UInt16, _ tag: String, _ logs: String) -> Int? {
@@ -25,15 +21,15 @@ import Testing
         _ log: String,
         as text: String = ""
     ) -> String? {
-        let isOver = Flag()
+        let isOver = Locked(false)
         let sender = Thread {
-            while !isOver.isSet {
+            while !isOver.withLock({ $0 }) {
                 _ = post(port, tag, log)
                 Thread.sleep(forTimeInterval: 0.05)
             }
         }
         sender.start()
-        defer { isOver.set() }
+        defer { isOver.withLock { $0 = true } }
         return tail.output.next(containing: text.isEmpty ? [] : [text])
     }
 
@@ -92,13 +88,7 @@ import Testing
         #expect(tail.errors.next(containing: ["the gateway ended the stream"]) != nil)
         // It goes on to hold its directory and its port until it has ended.
         #expect(running.program.ended() == 0)
-        let again = try Program(
-            [
-                "serve", "--config", "\(running.scratch.path)/sluice.yaml",
-                "--admin-listen", "127.0.0.1:\(running.listeners.admin)",
-            ],
-            environment: RunningSandbox.keys
-        )
+        let again = try running.restarted()
         let port = try #require(again.listeners()).devices
         #expect(tail.errors.next(containing: ["connected again"]) != nil)
         #expect(shown(tail, port, "hello", #"{"a":"2"}"#, as: "a=2") != nil)
@@ -124,22 +114,4 @@ import Testing
         let nobody = try Program(["tail", "--admin-listen", "127.0.0.1:1"]).finished()
         #expect(nobody.exitCode == 1 && nobody.errors.contains("no gateway answers"))
     }
-
-    @Test("An invalid limit is refused", arguments: ["0", "-1", "all"])
-    func limits(text: String) throws {
-        let outcome = try Program(["tail", "--limit=\(text)"]).finished()
-        #expect(outcome.exitCode == 2)
-        #expect(outcome.errors.contains("--limit is a number of logs"), "\(outcome.errors)")
-    }
-}
-
-/// Something that one thread tells another.
-private final class Flag: @unchecked Sendable {
-    // Invariant: only touched under the lock.
-    private var value = false
-    private let lock = NSLock()
-
-    var isSet: Bool { lock.withLock { value } }
-
-    func set() { lock.withLock { value = true } }
 }

@@ -71,12 +71,33 @@ import Testing
                 ["check", "file.yaml"],
                 "sluice check: unexpected file.yaml (see: sluice help check)\n"
             ),
+            (["status", "more"], "sluice status: unexpected more"),
+            (["status", "--watch=0"], "--watch is a number of seconds"),
+            (["status", "--watch=soon"], "--watch is a number of seconds"),
+            (["status", "--watch="], "--watch is a number of seconds"),
+            (["tail", "--limit=0"], "--limit is a number of logs"),
+            (["tail", "--limit=-1"], "--limit is a number of logs"),
+            (["tail", "--limit=all"], "--limit is a number of logs"),
+            (["dead-letters", "relist"], "unknown verb relist"),
+            (["dead-letters", "replay"], "replay needs ids, a filter or --all"),
+            (["dead-letters", "purge", "x"], "x is not the id of a dead letter"),
+            (["dead-letters", "show"], "show needs the id of one dead letter"),
+            (["dead-letters", "edit", "5"], "edit needs --file FILE"),
+            (["dead-letters", "list", "5"], "sluice dead-letters: unexpected 5"),
+            (["route"], "route needs a tag: sluice route TAG (see: sluice help route)\n"),
+            (["route", "a", "b"], "sluice route: unexpected b (see: sluice help route)\n"),
+            (["route", "a", "--file", "/nowhere"], "/nowhere cannot be read: No such file"),
+            (
+                ["route", "a", "--config", "x.yaml", "--admin-listen", "127.0.0.1:1"],
+                "--admin-listen asks a running gateway, and --config needs none; use one of them"
+            ),
         ]
     )
     func wrong(words: [String], complaint: String) throws {
         let outcome = try Program(words).finished()
         #expect(outcome.exitCode == 2)
-        #expect(outcome.errors == complaint)
+        #expect(outcome.errors.hasPrefix(complaint), "\(outcome.errors)")
+        #expect(outcome.errors.firstMatch(of: /^.* \(see: sluice help.*\)\n$/)?.output != nil)
         #expect(outcome.output.isEmpty)
     }
 
@@ -181,24 +202,6 @@ import Testing
                 outcome.exitCode == 2 && outcome.errors.contains(complaint),
                 "\(outcome.errors)"
             )
-        }
-    }
-
-    @Test("Wrong arguments are answered in one line")
-    func wrong() throws {
-        for (words, complaint) in [
-            ([], "route needs a tag: sluice route TAG"),
-            (["a", "b"], "sluice route: unexpected b"),
-            (["a", "--file", "/nowhere"], "/nowhere cannot be read: No such file"),
-            (
-                ["a", "--config", "x.yaml", "--admin-listen", "127.0.0.1:1"],
-                "--admin-listen asks a running gateway, and --config needs none; use one of them"
-            ),
-        ] {
-            let outcome = try Program(["route"] + words).finished()
-            #expect(outcome.exitCode == 2 && outcome.output.isEmpty)
-            #expect(outcome.errors.hasPrefix(complaint), "\(outcome.errors)")
-            #expect(outcome.errors.hasSuffix("(see: sluice help route)\n"))
         }
     }
 }

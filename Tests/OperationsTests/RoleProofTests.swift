@@ -71,7 +71,6 @@ import Testing
 
     @Test("A rotation requests each role once, then installs the credential")
     func proved() throws {
-        defer { partner.stop() }
         let sts = try RecordingServer { _, _ in Self.given }
         defer { sts.stop() }
         let gateway = try gateway(sts, roles: ["role", "second"])
@@ -97,7 +96,6 @@ import Testing
         arguments: [(403, "NoPermission"), (404, "InvalidAccessKeyId.NotFound")]
     )
     func refused(status: Int, code: String) throws {
-        defer { partner.stop() }
         let sts = try RecordingServer { request, _ in
             Self.isNew(request) ? Self.refusal(status, code) : Self.given
         }
@@ -122,7 +120,6 @@ import Testing
 
     @Test("Without a result from STS the old credential stays", arguments: [nil, 503, 400])
     func undecided(status: Int?) throws {
-        defer { partner.stop() }
         let sts = try RecordingServer { request, _ in
             guard Self.isNew(request) else { return Self.given }
             // What is wrong with the role's settings says nothing about the caller.
@@ -143,7 +140,6 @@ import Testing
 
     @Test("A gateway that stops does not wait for STS")
     func stopping() throws {
-        defer { partner.stop() }
         let sts = try RecordingServer { request, _ in Self.isNew(request) ? nil : Self.given }
         defer { sts.stop() }
         let gateway = try SandboxedGateway.gateway(partner, directory) {

@@ -100,10 +100,7 @@ struct IfMatchTests {
         arguments: ["PUT", "DELETE"]
     )
     func order(method: String) throws {
-        defer {
-            receiver.stop()
-            partner.stop()
-        }
+        defer { receiver.stop() }
         let gateway = try gateway()
         defer { gateway.stop(within: .zero) }
         if method == "DELETE" {
@@ -126,10 +123,7 @@ struct IfMatchTests {
 
     @Test("A proof without a concurrent change installs its credential")
     func undisturbed() throws {
-        defer {
-            receiver.stop()
-            partner.stop()
-        }
+        defer { receiver.stop() }
         let gateway = try gateway()
         defer { gateway.stop(within: .zero) }
         let worker = try Worker("release") { [self] in
@@ -143,10 +137,7 @@ struct IfMatchTests {
 
     @Test("Two rotations proved one after the other both succeed, and the later one stays")
     func queued() throws {
-        defer {
-            receiver.stop()
-            partner.stop()
-        }
+        defer { receiver.stop() }
         let gateway = try gateway()
         defer { gateway.stop(within: .zero) }
         let statuses = Locked<[Int?]>([])

@@ -84,10 +84,6 @@ import Testing
         .enabled(if: canMount, "needs the right to mount a small file system")
     )
     func full() throws {
-        defer {
-            sandbox.stop()
-            partner.stop()
-        }
         let data = directory.path + "/data"
         mkdir(data, 0o700)
         try #require(mount("tmpfs", data, "tmpfs", 0, "size=8m") == 0)

@@ -62,7 +62,6 @@ import Testing
 
     @Test("A removed destination is shown as removed, and can be paused, resumed and flushed")
     func shown() throws {
-        defer { partner.stop() }
         let gateway = try gateway()
         defer { gateway.stop(within: .zero) }
         #expect(try post(gateway) == 200)
@@ -96,7 +95,6 @@ import Testing
         "Its settings cannot be changed, which is said with the remedy; what was decided can be forgotten"
     )
     func changes() throws {
-        defer { partner.stop() }
         let gateway = try gateway()
         defer { gateway.stop(within: .zero) }
         #expect(try gateway.ask("PATCH", Self.path, #"{"topic":"decided"}"#).status == 200)
@@ -122,7 +120,6 @@ import Testing
         "After the restart it does not run: what it left can be taken back, and the rest is refused"
     )
     func afterRestart() throws {
-        defer { partner.stop() }
         do {
             let gateway = try gateway()
             defer { gateway.stop(within: .zero) }
@@ -150,7 +147,6 @@ import Testing
 
     @Test("What was decided about a destination is in force again when SIGHUP brings it back")
     func decidedReturns() throws {
-        defer { partner.stop() }
         do {
             let gateway = try gateway()
             defer { gateway.stop(within: .zero) }

@@ -277,7 +277,6 @@ private final class Crowd: Sendable {
 
     @Test("A token pushed after a refused and expired one is used")
     func pushed() throws {
-        defer { partner.stop() }
         let gateway = try gateway(.admin, ageMax: .seconds(6))
         defer { gateway.stop(within: .zero) }
         try partner.fail(#"{"status":401,"code":"SecurityTokenExpired"}"#)
@@ -295,7 +294,6 @@ private final class Crowd: Sendable {
         "After an outage longer than the logs' age and the token's lifetime, the next token is used"
     )
     func outage() throws {
-        defer { partner.stop() }
         // So that the endpoint's gate closes with the first answer.
         try partner.fail(#"{"status":503,"code":"ServerBusy","retry_after_s":1}"#)
         // The token ends before the logs do, so that a request finds it gone.
