@@ -90,7 +90,8 @@ import Testing
         let relayed = AdminRoute.all.filter(\.isRelayed)
         #expect(
             Set(relayed.map { "\($0.method.name) \($0.path)" }) == [
-                "GET /admin/queue", "GET /admin/queue/peek", "GET /admin/dead-letters/{id}",
+                "GET /admin/queue", "GET /admin/queue/peek", "GET /admin/dead-letters",
+                "GET /admin/dead-letters/export", "GET /admin/dead-letters/{id}",
                 "PUT /admin/dead-letters/{id}", "POST /admin/dead-letters/replay",
                 "POST /admin/dead-letters/purge",
             ]
