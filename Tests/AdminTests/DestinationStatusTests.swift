@@ -63,8 +63,6 @@ import Testing
         queue.outlets["a"]?.queued = 4
         queue.outlets["a"]?.lanesInUse = 1
         queue.lanes = 2
-        var settings = Destination(name: "app")
-        settings.project = "my-project"
         return .init(settings: settings, queue: queue, delivery: delivery)
     }
 

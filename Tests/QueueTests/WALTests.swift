@@ -211,12 +211,13 @@ import Testing
         let head = WALHeader(pageBytes: 512, salt: [0, 0, 0, 9, 1, 2, 3, 4])
         func frames(_ count: Int, _ head: WALHeader) -> [UInt8] {
             var sum = head.sum
-            return (0..<count).flatMap { number in
+            return (0..<count).flatMap { number -> [UInt8] in
                 let page = [UInt8](repeating: UInt8(number), count: 512)
                 let start = UInt32(number + 1).bytes + UInt32(7).bytes
                 sum.add(start[...])
                 sum.add(page[...])
-                return start + head.bytes[16..<24] + sum.value.0.bytes + sum.value.1.bytes + page
+                let check: [UInt8] = sum.value.0.bytes + sum.value.1.bytes
+                return start + Array(head.bytes[16..<24]) + check + page
             }
         }
         let older = WALHeader(pageBytes: 512, salt: [0, 0, 0, 8, 5, 6, 7, 8])
