@@ -10,7 +10,6 @@ package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
     package let port: UInt16
     /// Listens on every address: one socket for both families, or IPv4 alone without IPv6.
     package let isEverywhere: Bool
-
 }
 
 extension ListenAddress {
