@@ -161,10 +161,9 @@ private func address(_ string: UnsafePointer<ASN1_STRING>?) -> [CertificateName]
     guard isV4 || ASN1_STRING_length(string) == 16 else { return [] }
     var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
     let (family, room) = (isV4 ? AF_INET : AF_INET6, socklen_t(text.count))
-    guard let written = inet_ntop(family, ASN1_STRING_get0_data(string), &text, room) else {
-        return []
-    }
-    return [CertificateName(kind: .address, text: String(cString: written))]
+    guard inet_ntop(family, ASN1_STRING_get0_data(string), &text, room) != nil else { return [] }
+    let written = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    return [CertificateName(kind: .address, text: String(decoding: written, as: UTF8.self))]
 }
 
 /// The identity in a client's certificate.
