@@ -133,6 +133,7 @@ import Testing
         ("/ack?channel=c", #"[1]"#, 6, #"Invalid data format","code":6,"#),
         ("/ack?channel=c", #"{"acks":[1]}{}"#, 6, #"Invalid data format","code":6,"#),
         ("/ack?channel=c", "", 6, #"Invalid data format","code":6,"#),
+        ("/ack?channel=c", "{\"acks\":[7],\"x\":\"\u{1}\"}", 6, #"Invalid data format","code":6"#),
     ]
 
     @Test("Mistakes have Splunk's codes, and nothing is stored", arguments: 0..<wrong.count)

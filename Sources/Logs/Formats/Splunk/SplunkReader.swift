@@ -184,11 +184,13 @@ private struct SplunkMembers: OptionSet {
 
 extension JSONLogDecoder {
     /// Reads `{"acks":[7,8]}`, as a Splunk client asks. Ids beyond `most` are checked and left out.
+    /// A damaged body is refused: it is a question, and holds no logs that a repair would save.
     package func decodeAcknowledgements(
         _ body: LogBody,
         atMost most: Int
     ) throws(LogDecodingError) -> [UInt64] {
-        try decode(body) { json throws(JSONFault) in
+        let question = LogBody(body.bytes, body.timing, LogRules())
+        return try decode(question) { json throws(JSONFault) in
             try acknowledgements(&json, atMost: most)
         }
     }
