@@ -31,18 +31,18 @@ package final class Captures: Sendable {
 
     /// What the followed logs learn, in order.
     private enum News: Sendable {
-        case follow(FollowedLogs)
+        case follow(Followed)
         case ended([EndedLogs])
         case attempt(PacketAttempt)
         /// News before these are missing.
         case lost
+
+        var isLoss: Bool { if case .lost = self { true } else { false } }
     }
 
     private struct Inbox {
         var news: [News] = []
         var bytes = 0
-
-        var endsInLoss: Bool { if case .lost? = news.last { true } else { false } }
     }
 
     /// The captures keep the logs. What they forget needs no news.
@@ -167,23 +167,24 @@ package final class Captures: Sendable {
     /// them come later, so none is too early for them.
     func follow(_ logs: FollowedLogs) {
         guard !logs.isDone else { return }
-        post(.follow(logs))
+        if !post(.follow(Followed(logs: logs)), bytes: MemoryLayout<News>.stride) { logs.giveUp() }
     }
 
-    private func post(_ news: News, bytes: Int = 0) {
-        let isFirst = inbox.withLock { inbox in
+    /// Returns false if the news are lost. Whoever finds no others wakes the thread.
+    @discardableResult
+    private func post(_ news: News, bytes: Int) -> Bool {
+        let (wasEmpty, hasRoom) = inbox.withLock { inbox in
             if case .follow = news { isFollowing.store(true, ordering: .relaxed) }
-            let hasRoom = inbox.bytes + bytes <= Self.newsBytesMax
-            if hasRoom {
-                inbox.bytes += bytes
-                inbox.news.append(news)
-            } else if !inbox.endsInLoss {
-                // To find the logs that they concern would take the time that is missing.
-                inbox.news.append(.lost)
-            }
-            return hasRoom && inbox.news.count == 1
+            let wasEmpty = inbox.news.isEmpty
+            let hasRoom = bytes <= Self.newsBytesMax - inbox.bytes
+            // To find the logs that lost news concern would take the time that is missing.
+            let kept = hasRoom ? news : .lost
+            if hasRoom { inbox.bytes += bytes }
+            if !kept.isLoss || inbox.news.last?.isLoss != true { inbox.news.append(kept) }
+            return (wasEmpty, hasRoom)
         }
-        if isFirst { wake() }
+        if wasEmpty { wake() }
+        return hasRoom
     }
 
     package func start() throws(SystemError) {
@@ -224,12 +225,17 @@ package final class Captures: Sendable {
 
     private static func tell(_ news: News, to followed: inout [FollowedLogs]) {
         switch news {
-        case .follow(let logs):
+        case .follow(let new):
+            guard let logs = new.logs else { return }
             // The oldest ones make room: they wait for a destination that takes nothing.
             if followed.count >= followedMax { followed.removeAll(where: \.isDone) }
             if followed.count >= followedMax { followed.removeFirst().giveUp() }
             followed.append(logs)
-        case .ended(let ended): for logs in followed { logs.note(ended) }
+        case .ended(let ended):
+            // Most lists concern none of the followed logs.
+            let first = ended.map(\.numbers.lowerBound).min() ?? 0
+            let last = ended.map(\.affected.upperBound).max() ?? 0
+            for logs in followed where logs.mayHave(first, last) { logs.note(ended) }
         case .attempt(let attempt): for logs in followed { logs.note(attempt) }
         case .lost: for logs in followed { logs.loseTrack() }
         }
@@ -253,7 +259,7 @@ extension Captures: QueueWatcher {
     }
 
     /// The ends of all logs that are followed now may never be told.
-    package func loseTrack() { if wantsAttempts { post(.lost) } }
+    package func loseTrack() { if wantsAttempts { post(.lost, bytes: 0) } }
 }
 
 extension EndedLogs {

@@ -280,6 +280,17 @@ import Testing
         #expect(eventually { outcomes(session) == ["delivered"] })
     }
 
+    @Test("The thread hears of lost news, even if none came before")
+    func lossWakes() throws {
+        try captures.start()
+        defer { captures.stop() }
+        let session = try session(2)
+        captures.note(attempt(100...100, logs: 10))
+        #expect(eventually { outcomes(session) == ["delivered", "waiting"] })
+        captures.note([EndedLogs](repeating: expired(1...1), count: Captures.newsBytesMax / 64 + 1))
+        #expect(eventually { outcomes(session) == ["delivered", "unknown"] })
+    }
+
     // MARK: - Which requests are followed
 
     private static let loki =
