@@ -9,7 +9,7 @@ extension ReceivedRequest {
                 || field.name.hasPrefix("x-acs-")
         }.sorted { Self.inByteOrder($0.name, $1.name) }
         let pairs = query.sorted { Self.inByteOrder($0.key, $1.key) }.map { pair in
-            pair.value.isEmpty ? pair.key : pair.key + "=" + percentEncoded(pair.value)
+            pair.value.isEmpty ? pair.key : pair.key + "=" + Self.percentEncoded(pair.value)
         }
         var text = method + "\n" + path + "\n"
         text += pairs.joined(separator: "&") + "\n"
@@ -30,6 +30,27 @@ extension ReceivedRequest {
             key = Digest.hmacSHA256(key: key, Array(step.utf8))
         }
         return hex(Digest.hmacSHA256(key: key, Array(text.utf8)))
+    }
+
+    private static let upperDigits = Array("0123456789ABCDEF")
+
+    /// Encodes every byte except RFC 3986's unreserved characters as `%XX`. It judges what the
+    /// gateway signs, so it does not share the gateway's function.
+    static func percentEncoded(_ text: String) -> String {
+        var encoded = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
+                UInt8(ascii: "."), UInt8(ascii: "~"):
+                encoded.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                encoded.append("%")
+                encoded.append(upperDigits[Int(byte >> 4)])
+                encoded.append(upperDigits[Int(byte & 15)])
+            }
+        }
+        return encoded
     }
 
     /// The date that a v1 signature covers: `x-log-date` if present, else `Date`.
