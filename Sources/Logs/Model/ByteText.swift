@@ -75,7 +75,6 @@ package struct ByteText: Hashable, Sendable {
 /// seeded for each process, so an attacker cannot choose texts that collide.
 struct ByteIndex {
     private static let firstSlots = 32
-    private static let keptSlots = 1024
 
     /// The hash in the upper half, the number plus one in the lower half; zero is an empty slot.
     /// Their count is a power of two, or zero.
@@ -83,9 +82,9 @@ struct ByteIndex {
     private(set) var count = 0
 
     /// Forgets all texts, and gives many slots back: clearing those would slow down later uses.
-    mutating func removeAll() {
+    mutating func removeAll(keeping slotsMax: Int = 1024) {
         guard count > 0 else { return }
-        if slots.count > Self.keptSlots {
+        if slots.count > slotsMax {
             slots = []
         } else {
             for slot in slots.indices { slots[slot] = 0 }

@@ -51,7 +51,7 @@ struct FieldNames: ~Copyable {
         filter = 0
         hasReplaced = false
         if count == Self.listed {
-            many.removeAll()
+            many.removeAll(keeping: 4096)
             isCrowded = false
             limit = namesMax + marksRead
         }
