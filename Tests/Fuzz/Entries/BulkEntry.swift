@@ -10,7 +10,7 @@ enum BulkEntry: FuzzEntry {
 
     static func run(_ body: [UInt8]) throws(Contradiction) {
         let decoder = JSONLogDecoder(limits: Fixed.limits)
-        for rules in [Fixed.strict, Fixed.mending] {
+        for rules in [Fixed.strict, Fixed.apart, Fixed.mending] {
             let read = try readTwice(body) { body throws(LogDecodingError) in
                 try decoder.decodeBulk(LogBody(body, Fixed.timing, rules), index: "i")
             }

@@ -155,7 +155,7 @@ enum SplunkEntry: FuzzEntry {
 
     static func run(_ body: [UInt8]) throws(Contradiction) {
         let decoder = JSONLogDecoder(limits: Fixed.limits)
-        for rules in [Fixed.strict, Fixed.mending] {
+        for rules in [Fixed.strict, Fixed.apart, Fixed.mending] {
             let read = try readTwice(body) { body throws(SplunkFault) in
                 try decoder.decodeSplunk(LogBody(body, Fixed.timing, rules))
             }
