@@ -151,9 +151,9 @@ package struct Batch: Sendable {
 
     package var stream: StreamKey
     package let logs: EncodedLogs
-    package var dead: [Dead]
+    package internal(set) var dead: [Dead]
     /// Further logs that were accepted and that a policy dropped. They count as discarded.
-    package var dropped: Int
+    package internal(set) var dropped: Int
     /// False if the request may be stored without this batch when its destination has no room.
     package let isRequired: Bool
     /// How often the logs were replayed as dead letters, with this time. Logs with different counts

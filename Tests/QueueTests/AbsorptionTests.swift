@@ -1,11 +1,11 @@
 import CommitLog
 import Logs
-import Queue
 import System
 import TestCommitLog
 import TestSupport
 import Testing
 
+@testable import Queue
 @testable import SQLiteQueue
 
 /// A shard that is empty becomes a part of another one.

@@ -1,10 +1,10 @@
 import Logs
-import Queue
 import SQLite
 import System
 import TestSupport
 import Testing
 
+@testable import Queue
 @testable import SQLiteQueue
 
 @Suite(.timeLimit(.minutes(1))) struct DeadLetterTests {

@@ -1,9 +1,9 @@
 import Logs
-import Queue
 import System
 import TestSupport
 import Testing
 
+@testable import Queue
 @testable import SQLiteQueue
 
 /// Logs that leave without delivery are told to a watcher, with the numbers that `BatchTrack`

@@ -240,6 +240,14 @@ extension OpenStore {
 }
 
 extension QueueOwner {
+    convenience init(
+        _ configuration: QueueConfiguration,
+        _ handle: QueueHandle,
+        _ journal: Journal
+    ) throws(QueueError) {
+        try self.init(configuration, handle, clock: .started(), journal)
+    }
+
     /// Does what was posted.
     func takeTurn() {
         _ = takeMessages()

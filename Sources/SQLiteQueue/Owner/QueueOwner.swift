@@ -31,7 +31,7 @@ final class QueueOwner {
     init(
         _ configuration: QueueConfiguration,
         _ handle: QueueHandle,
-        clock: QueueClock = .started(),
+        clock: QueueClock,
         _ journal: Journal
     ) throws(QueueError) {
         self.handle = handle
