@@ -107,7 +107,13 @@ private struct Line {
     let time = WallTime.now
 
     func bytes(as format: Journal.Format) -> [UInt8] {
-        Array(((format == .json ? json : text) + "\n").utf8)
+        var line =
+            switch format {
+            case .json: json
+            case .text: text
+            }
+        line += "\n"
+        return Array(line.utf8)
     }
 
     private var json: String {
