@@ -68,11 +68,7 @@ import Testing
         }
         let forwarder = try forwarder(port: server.port)
         source.offer(1, to: "app")
-        #expect(
-            eventually {
-                forwarder.status[1].isPaused
-            }
-        )
+        #expect(eventually { forwarder.status[1].isPaused })
         source.offer(2, to: "audit", logstore: "audit-log")
         source.offer(3, to: "other")
         #expect(source.state.wait { $0.acknowledged.first == 3 })
