@@ -46,7 +46,7 @@ class LoadedGateway(Session):
 
     def end(self) -> None:
         self.senders.end()
-        before = self.member.running.drain()
+        before = self.member.running.require_drained()
         self.member.kill(loses_disk=True)
         self.member.start()
         after = self.member.ledger()
