@@ -75,8 +75,11 @@ def attack(check: Check, gateway: Gateway, name: str, count: int) -> Iterator[No
         sent = -1.0
         while sent != (sent := gateway.metric('sluice_http_sent_bytes_total{listener="devices"}')):
             time.sleep(0.5)
-        yield
-        return readers.end()
+        try:
+            yield
+        finally:
+            readers.end()
+        return
     command = ["slowhttptest", "-c", str(count), "-r", str(count), "-l", str(SECONDS + 2), *SLOWHTTPTEST[name]]
     command += ["-p", "5", "-u", f"http://127.0.0.1:{port}/logs/edge"]
     with open(check.work / "slowhttptest.out", "ab") as out:
