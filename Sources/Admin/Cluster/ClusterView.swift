@@ -71,7 +71,9 @@ struct ClusterView: Sendable {
         ask([node], request)[node] ?? HTTPProblem.busy(Self.silent([node])).response
     }
 
-    private static let unreadable = HTTPProblem.busy("its answer cannot be read")
+    private static let unreadable = HTTPProblem.busy(
+        "the answer of another gateway cannot be read; do all have the same version?"
+    )
     private static let patience = Duration.seconds(2)
     /// A change of many letters takes a while, and who asked should learn that it was made.
     static let patienceWithChanges = Duration.seconds(30)

@@ -69,7 +69,7 @@ struct LetterList {
         } else {
             answer = try own(after, query.filter, limit: limit)
         }
-        // The shard has gone to another gateway since.
+        // The shard has gone to another gateway since, or that one has another version.
         if answer == nil, let shard = place.shard { page.missing.insert(shard) }
         return answer
     }
