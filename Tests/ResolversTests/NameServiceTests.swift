@@ -337,9 +337,9 @@ import Testing
         #expect(journal.text.contains("check the resolver's key"))
     }
 
-    private static let tencentAccount = TencentAccount(
-        .aes(id: "1", key: Secret("0123456789abcdef"))
-    )
+    private static var tencentAccount: TencentAccount {
+        TencentAccount(.aes(id: "1", key: Secret("0123456789abcdef")))
+    }
     private static var tencent: Tencent { Tencent(tencentAccount) }
 
     @Test("The last answers are there after a restart")
