@@ -23,20 +23,8 @@ package struct FileTarget: Sendable, Equatable {
         package var bytes: Int?
         package var age: Duration?
         /// So many archives stay, the newest.
-        package var keep: Int
+        package var keep = 10
         package var compression = Compression.none
-
-        package init(
-            bytes: Int? = nil,
-            age: Duration? = nil,
-            keep: Int = 10,
-            compression: Compression = .none
-        ) {
-            self.bytes = bytes
-            self.age = age
-            self.keep = keep
-            self.compression = compression
-        }
     }
 
     /// Absolute. Its directory must be there.
@@ -118,8 +106,6 @@ extension FileTarget: SettingGroup {
 }
 
 extension FileTarget.Rotation: SettingGroup {
-    init() { self.init(bytes: nil) }
-
     static var settings: [Setting<FileTarget.Rotation>] {
         Setting("bytes", \.bytes, .size(1 << 20...1 << 40)) {
             "a file that has so many is put aside"

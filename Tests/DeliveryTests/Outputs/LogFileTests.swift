@@ -1,10 +1,10 @@
-import Configuration
 import Glibc
 import Logs
 import System
 import TestSupport
 import Testing
 
+@testable import Configuration
 @testable import Delivery
 
 /// A log of this second, as Sluice writes it.
