@@ -78,7 +78,7 @@ package struct SocketAddress: Sendable {
 }
 
 extension IPAddress {
-    /// Of a `sockaddr`; nil for one of another family.
+    /// Reads the address in a `sockaddr`. Returns nil if it is neither IPv4 nor IPv6.
     init?(at place: UnsafeRawPointer) {
         func number<Number: FixedWidthInteger>(_ offset: Int, _: Number.Type) -> Number {
             Number(bigEndian: place.loadUnaligned(fromByteOffset: offset, as: Number.self))

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SQLiteQueue
 
-// Of the same suite, whose tests take turns: the disk's faults are the whole process's.
+// A disk fault affects the whole process. The tests of this suite run one after the other.
 extension FailureTests {
     /// A queue of 300 logs, closed in good order.
     private func fill() throws {
@@ -70,7 +70,7 @@ extension FailureTests {
         return .init(in: file ?? database, at: Int64(place), openedAs: name, times: times)
     }
 
-    /// Opens the damaged queue, of which a sector cannot be read.
+    /// Opens the damaged queue while one sector of its file cannot be read.
     private func open(spoiling sector: DiskFault.BadSector) throws -> DurableQueue {
         DiskFault.spoil(sector)
         return try open { $0.tuning.asideRetry = .milliseconds(10) }

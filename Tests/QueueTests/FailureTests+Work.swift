@@ -8,7 +8,7 @@ import Testing
 
 @testable import SQLiteQueue
 
-// Of the same suite, whose tests take turns: the disk's faults are the whole process's.
+// A disk fault affects the whole process. The tests of this suite run one after the other.
 extension FailureTests {
     private func rollFault(_ generator: inout SeededGenerator) {
         let faults: [DiskFault] = [.full, .writeError, .syncError]

@@ -56,7 +56,7 @@ extension TemporaryDirectory {
 }
 
 extension TemporaryDirectory {
-    /// Opens a store of which delivery holds nothing.
+    /// Opens a store while delivery holds none of its packets.
     func openStore(
         _ configuration: QueueConfiguration,
         now: @escaping @Sendable () -> WallTime = { .now }

@@ -170,7 +170,7 @@ package final class Captures: Sendable {
         if !post(.follow(Followed(logs: logs)), bytes: MemoryLayout<News>.stride) { logs.giveUp() }
     }
 
-    /// Returns false if the news are lost. Whoever finds no others wakes the thread.
+    /// Returns false if the news are lost. The first news in an empty inbox wake the thread.
     @discardableResult
     private func post(_ news: News, bytes: Int) -> Bool {
         let (wasEmpty, hasRoom) = inbox.withLock { inbox in
