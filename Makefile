@@ -20,7 +20,7 @@ test: setup
 	Scripts/test --built || failed=1; \
 	wait $$release || { cat .build/release.log; failed=1; }; \
 	exit $$failed
-	@SLUICE=.build/release/sluice Scripts/prove --jobs 2
+	@SLUICE=.build/release/sluice Scripts/prove --jobs 3
 
 # The long forms of the proofs take three quarters of an hour on two cores. Use `make prove PROVE=--allow-skips` on a
 # machine that cannot run all of them. See docs/proofs/README.md.
