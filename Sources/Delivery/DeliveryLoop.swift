@@ -16,6 +16,8 @@ final class DeliveryLoop {
         case endRest(Set<String>)
         /// The addresses of a host have changed.
         case addressesChanged
+        /// Shows that the thread takes its turns.
+        case callbacks([@Sendable () -> Void])
         case stop(Moment)
     }
 
@@ -118,6 +120,7 @@ final class DeliveryLoop {
             case .endRest(let names):
                 for name in names { byName[name]?.endRest() }
             case .addressesChanged: haveNewAddresses = true
+            case .callbacks(let callbacks): for callback in callbacks { callback() }
             case .stop(let deadline): stopping = deadline
             }
         }

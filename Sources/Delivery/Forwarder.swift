@@ -118,6 +118,11 @@ package final class Forwarder: Sendable {
     }
 }
 
+extension Forwarder: CallbackThread {
+    /// The callbacks of a thread that has ended are dropped.
+    package func run(_ callbacks: [@Sendable () -> Void]) { post(.callbacks(callbacks)) }
+}
+
 // MARK: - Settings
 
 extension Forwarder {

@@ -22,6 +22,8 @@ struct Acceptor {
 extension EventLoop {
     /// Connections that one round accepts before others get a turn.
     private static let acceptsPerRound = 64
+    /// Of a socket that all loops watch: the loop that wakes first must leave some to the others.
+    private static let sharedAcceptsPerRound = 1
     /// Connections that are refused with an answer at a time, so that the client can read it.
     private static let refusedAtOnceMax = 256
     private static let acceptPause = Duration.milliseconds(100)
@@ -30,13 +32,15 @@ extension EventLoop {
         guard let listener = acceptor.listener else { return }
         try port.poller.watchInput(
             of: listener.descriptor,
-            for: ConnectionTable.token(ofFixedSlot: ConnectionTable.listener)
+            for: ConnectionTable.token(ofFixedSlot: ConnectionTable.listener),
+            isShared: listener.isPassed
         )
     }
 
-    func acceptPending(upTo count: Int = acceptsPerRound) {
+    func acceptPending(upTo count: Int? = nil) {
         guard let listener = acceptor.listener, !acceptor.isPaused else { return }
-        for _ in 0..<count {
+        let usual = listener.isPassed ? Self.sharedAcceptsPerRound : Self.acceptsPerRound
+        for _ in 0..<(count ?? usual) {
             do throws(SystemError) {
                 switch listener.accept() {
                 case .connection(let socket, let peer): try admitConnection(socket, from: peer)

@@ -172,7 +172,7 @@ extension EventLoop {
             clearOutgoing()
             return
         }
-        if stopDeadline != nil, !connection.hasOutput,
+        if stopDeadline != nil, lastRequestsUntil == nil, !connection.hasOutput,
             connection.isIdle || connection.isHandshaking || connection.awaitsProxyHeader
         {
             return close(connection)

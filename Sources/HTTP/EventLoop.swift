@@ -17,6 +17,8 @@ final class EventLoop {
     var connections = ConnectionTable()
     /// Set once the server stops.
     var stopDeadline: Moment?
+    /// While the server stops: until then, connections without a request may still bring one.
+    var lastRequestsUntil: Moment?
 
     var wheel: TimerWheel
     var now: Moment
@@ -70,6 +72,7 @@ final class EventLoop {
             wheel.takeDue(at: now, into: &due)
             for slot in due { expire(slot) }
             due.removeAll(keepingCapacity: true)
+            if let until = lastRequestsUntil, now >= until { endLastRequests() }
             sendLocalAnswers()
         }
     }
@@ -81,12 +84,8 @@ final class EventLoop {
 
     private var timeToSleep: Duration? {
         guard unfinished.isEmpty else { return .zero }
-        switch (wheel.nearest, stopDeadline) {
-        case (nil, nil): return nil
-        case (let nearest?, nil): return nearest - now
-        case (nil, let deadline?): return deadline - now
-        case (let nearest?, let deadline?): return min(nearest, deadline) - now
-        }
+        let times = [wheel.nearest, stopDeadline, lastRequestsUntil].compactMap(\.self)
+        return times.min().map { $0 - now }
     }
 
     private func handle(_ event: PollEvent) {
@@ -122,7 +121,7 @@ final class EventLoop {
             case .callbacks(let callbacks):
                 for callback in callbacks { callback() }
                 sendLocalAnswers()
-            case .stop(let deadline): beginStopping(by: deadline)
+            case .stop(let deadline, let until): beginStopping(by: deadline, until)
             }
         }
     }
@@ -149,13 +148,15 @@ final class EventLoop {
 
     // MARK: - Stopping
 
-    /// Stops accepting, lets requests in progress finish, and ends at the deadline.
-    func beginStopping(by deadline: Moment) {
+    /// Stops accepting, lets requests in progress finish, and ends at the deadline. Until
+    /// `lastRequests` an open connection may bring one more.
+    func beginStopping(by deadline: Moment, _ lastRequests: Moment) {
+        lastRequestsUntil = lastRequests > now ? lastRequests : nil
         stopDeadline = stopDeadline.map { min($0, deadline) } ?? deadline
         guard let listener = acceptor.listener else { return }
         // Clients in the backlog believe that they are connected, and closing the listener would
-        // reset them. So they are accepted first.
-        acceptPending(upTo: 4096)
+        // reset them. So they are accepted first. Those of a passed socket get the next process.
+        if !listener.isPassed { acceptPending(upTo: 4096) }
         port.poller.forget(listener.descriptor)
         listener.stopListening()
         wheel.disarm(ConnectionTable.listener)
@@ -171,6 +172,11 @@ final class EventLoop {
             runTurn(connection)
             if connection.hasOutput { close(connection) }
         }
+    }
+
+    private func endLastRequests() {
+        lastRequestsUntil = nil
+        for connection in connections.all where connection.stream == nil { runTurn(connection) }
     }
 
     // MARK: - The end of a connection

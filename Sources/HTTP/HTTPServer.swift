@@ -8,7 +8,10 @@ package import System
 package final class HTTPServer: Sendable {
     /// The address with its actual port.
     package let address: ListenAddress
+    /// A service manager opened its socket and keeps it open.
+    package let isPassed: Bool
 
+    private let name: String
     private let ports: [LoopPort]
     private let budgets: Budgets
     private let connectionCount: ConnectionCount
@@ -41,11 +44,16 @@ package final class HTTPServer: Sendable {
             perNeighbourhood: limits.connectionsPerAddress,
             within: common?.connectionCount
         )
-        let first = try Listener(configuration.listen)
+        let first =
+            if let passed = configuration.passed { passed } else {
+                try Listener(configuration.listen)
+            }
         address = first.address
+        isPassed = first.isPassed
+        name = configuration.name
         var listeners = [first]
         while listeners.count < configuration.loops {
-            listeners.append(try Listener(joining: first))
+            listeners.append(first.isPassed ? first : try Listener(joining: first))
         }
         threads = Locked(Threads())
         do throws(SystemError) {
@@ -129,23 +137,37 @@ package final class HTTPServer: Sendable {
         Self.stop([self], within: time)
     }
 
-    /// Stops several servers within the same time.
-    package static func stop(_ servers: [HTTPServer], within time: Duration) {
-        let deadline = Moment.now + time
-        let threads = servers.map { $0.beginStop(by: deadline) }
+    /// Stops several servers within the same time. For `lastRequests` of it, a connection without a
+    /// request may bring one more, whose answer tells the client that the connection ends: a
+    /// request that is on its way when its connection is closed would be lost.
+    package static func stop(
+        _ servers: [HTTPServer],
+        within time: Duration,
+        lastRequests: Duration = .zero
+    ) {
+        let begin = Moment.now
+        let threads = servers.map {
+            $0.beginStop(by: begin + time, lastRequests: begin + min(time, lastRequests))
+        }
         for worker in threads.flatMap(\.ofLoops) { worker.join() }
         for server in servers { server.largeRequests.end() }
         for worker in threads.flatMap(\.ofLargeRequests) { worker.join() }
     }
 
-    private func beginStop(by deadline: Moment) -> Threads {
+    private func beginStop(by deadline: Moment, lastRequests: Moment) -> Threads {
         precondition(!ports.contains(where: \.isOnLoop), "a loop cannot wait for its own end")
         let threads = threads.withLock { threads in
             defer { threads = Threads() }
             return threads
         }
-        for port in ports { port.mailbox.post(.stop(by: deadline)) }
+        let stop = LoopPort.Message.stop(by: deadline, lastRequests: lastRequests)
+        for port in ports { port.mailbox.post(stop) }
         return threads
+    }
+
+    /// The loops, each with its thread's name, on which a callback shows that they take their turns.
+    package var loops: [(name: String, thread: any CallbackThread)] {
+        ports.enumerated().map { ("\(name)-\($0)", $1) }
     }
 
     package var counters: Counts<HTTPCounter> {
@@ -186,6 +208,8 @@ package final class HTTPServer: Sendable {
 
     package struct Configuration: Sendable {
         package var listen: ListenAddress
+        /// A socket that listens there already; nil opens one.
+        package var passed: Listener?
         /// The prefix of the loop threads' names: "http-0", "http-1".
         package var name: String
         package var loops: Int

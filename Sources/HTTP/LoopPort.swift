@@ -11,7 +11,7 @@ final class LoopPort: Sendable {
         case more(PollToken)
         /// Work of other threads that ends with answers.
         case callbacks([@Sendable () -> Void])
-        case stop(by: Moment)
+        case stop(by: Moment, lastRequests: Moment)
     }
 
     let poller: Poller

@@ -127,6 +127,9 @@ package final class Listener: Sendable {
     private let socket: OwnedDescriptor
     /// Holds the port that the kernel chose, if 0 was requested.
     package let address: ListenAddress
+    /// A service manager opened it and keeps it open: one socket for all loops, which outlives the
+    /// process.
+    package let isPassed: Bool
 
     /// Binds an address that no other process uses.
     package convenience init(_ address: ListenAddress) throws(ListenError) {
@@ -146,6 +149,35 @@ package final class Listener: Sendable {
     /// Opens another socket on the first one's address.
     package convenience init(joining first: Listener) throws(ListenError) {
         try self.init(first.address, isFirst: false, .kernel)
+    }
+
+    /// Takes over a socket that listens already, and closes it if it does not.
+    init(passed number: CInt) throws(SystemError) {
+        guard fcntl(number, F_GETFD) >= 0 else { throw SystemError(call: "fcntl", code: EBADF) }
+        let socket = OwnedDescriptor(taking: number)
+        guard
+            try option(SO_ACCEPTCONN, of: number) == 1,
+            try option(SO_PROTOCOL, of: number) == IPPROTO_TCP
+        else { throw SystemError(call: "listen", code: EPROTOTYPE) }
+        _ = try system("fcntl") { fcntl(number, F_SETFD, FD_CLOEXEC) }
+        _ = try system("fcntl") { fcntl(number, F_SETFL, O_NONBLOCK | fcntl(number, F_GETFL)) }
+        try enable(CInt(IPPROTO_TCP), TCP_NODELAY, on: number)
+        let bound = try Self.address(of: number)
+        isPassed = true
+        address = ListenAddress(host: bound.host, port: bound.port)
+        self.socket = socket
+    }
+
+    private static func address(of number: CInt) throws(SystemError) -> SocketAddress {
+        var bound = SocketAddress()
+        _ = try system("getsockname") {
+            bound.filled { storage, length in
+                storage.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    getsockname(number, $0, length)
+                }
+            }
+        }
+        return bound
     }
 
     private static let backlog: CInt = 4096
@@ -183,16 +215,10 @@ package final class Listener: Sendable {
             _ = try system("bind") { target.withPointer { calls.bind(number, $0, $1) } }
             if isFirst { try enable(SOL_SOCKET, SO_REUSEPORT, on: number) }
             _ = try system("listen") { listen(number, Self.backlog) }
-            var bound = SocketAddress()
-            _ = try system("getsockname") {
-                bound.filled { storage, length in
-                    storage.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                        getsockname(number, $0, length)
-                    }
-                }
-            }
+            let port = try Self.address(of: number).port
+            isPassed = false
             self.socket = socket
-            self.address = ListenAddress(host: address.host, port: bound.port)
+            self.address = ListenAddress(host: address.host, port: port)
         } catch {
             switch error.code {
             case EADDRINUSE: throw .taken(address)
@@ -211,6 +237,8 @@ package final class Listener: Sendable {
     /// Stops accepting, even while others still refer to the listener. On Linux, shutdown takes a
     /// listening socket out of service at once; the descriptor closes with the last reference.
     package func stopListening() {
+        // The next process accepts from this socket's backlog.
+        guard !isPassed else { return }
         _ = shutdown(socket.number, CInt(SHUT_RD))
     }
 
@@ -254,6 +282,13 @@ struct ListenerCalls: Sendable {
 
 private func enable(_ level: CInt, _ option: CInt, on socket: CInt) throws(SystemError) {
     try set(level, option, to: 1, on: socket)
+}
+
+private func option(_ option: CInt, of socket: CInt) throws(SystemError) -> CInt {
+    var value: CInt = 0
+    var size = socklen_t(MemoryLayout<CInt>.size)
+    _ = try system("getsockopt") { getsockopt(socket, SOL_SOCKET, option, &value, &size) }
+    return value
 }
 
 private func set(

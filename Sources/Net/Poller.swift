@@ -68,9 +68,14 @@ package final class Poller: Sendable {
         try watch(descriptor, EPOLLIN.rawValue | EPOLLET.rawValue, token)
     }
 
-    /// Reports as long as input is available.
-    package func watchInput(of descriptor: CInt, for token: PollToken) throws(SystemError) {
-        try watch(descriptor, EPOLLIN.rawValue, token)
+    /// Reports as long as input is available. Of several pollers that share a descriptor, the
+    /// kernel wakes one.
+    package func watchInput(
+        of descriptor: CInt,
+        for token: PollToken,
+        isShared: Bool = false
+    ) throws(SystemError) {
+        try watch(descriptor, EPOLLIN.rawValue | (isShared ? EPOLLEXCLUSIVE.rawValue : 0), token)
     }
 
     /// Ends a watch. The call fails only for an unwatched descriptor, which is harmless.

@@ -168,7 +168,7 @@ struct FairnessTests {
         }
         for _ in 0..<40_000 where client.answer() == nil { Issue.record("no answer") }
         sending.join()
-        loopPort.mailbox.post(.stop(by: .now))
+        loopPort.mailbox.post(.stop(by: .now, lastRequests: .now))
         worker.join()
         #expect(most.withLock { $0 } <= 1)
     }

@@ -1,6 +1,7 @@
 package import Configuration
 package import Gateway
 import Operations
+import Net
 import Queue
 package import System
 package import TestSupport
@@ -121,7 +122,7 @@ extension Gateway {
         journal: Journal,
         reading: @escaping ConfigurationReading
     ) throws {
-        let queue = try QueueOpening(configuration, journal).open { _ in false }
+        let queue = try QueueOpening(configuration, .none, journal).open { _ in false }
         guard let queue else { throw StartProblem("the queue cannot be opened yet") }
         try self.init(configuration, on: queue, journal: journal, reading: reading)
     }

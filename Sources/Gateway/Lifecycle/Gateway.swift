@@ -40,6 +40,7 @@ package final class Gateway: Sendable {
     package init(
         _ described: GatewayConfiguration,
         on store: any GatewayQueue,
+        passed: PassedListeners = .none,
         journal: Journal,
         reading: @escaping ConfigurationReading
     ) throws {
@@ -50,7 +51,7 @@ package final class Gateway: Sendable {
         let kept = TokenFile(dataDirectory: configuration.dataDirectory, journal: journal)
         tokenFile = configuration.admin.token == nil ? kept.path : nil
         let secret = if let given = configuration.admin.token { given } else { try kept.token() }
-        let listeners = try ListenerSettings(configuration, journal)
+        let listeners = try ListenerSettings(configuration, passed, journal)
         let assembly = PartsAssembly(
             configuration: configuration,
             store: store,
@@ -111,16 +112,36 @@ package final class Gateway: Sendable {
 
     package var report: GatewayReport { reporter.report }
 
+    /// The threads on the way of a log. The queue of a cluster is left out: it may wait for its
+    /// commit log, which a restart does not bring back.
+    var watched: [WatchedThread] {
+        let loops = servers.ofDevices.flatMap(\.loops) + [("delivery", forwarder)]
+        let threads = loops.map { name, thread in
+            WatchedThread(name: name) { thread.run([$0]) }
+        }
+        guard store.others == nil else { return threads }
+        let queue = WatchedThread(name: "queue") { [store] callback in
+            var wish = StreamWish()
+            wish.count = 1
+            store.list(wish) { _ in callback() }
+        }
+        return threads + [queue]
+    }
+
     package var deviceAddress: ListenAddress { servers.devices.address }
     /// nil: devices have no TLS listener.
     package var secureDeviceAddress: ListenAddress? { servers.secureDevices?.address }
     package var adminAddress: ListenAddress { servers.admin.address }
 
-    /// Reads the configuration again, on the thread of changes.
-    package func reread() {
-        if !workers.changes.post({ [configurationReload] in configurationReload.reread() }) {
-            journal.warning("SIGHUP ignored: too many changes are waiting")
+    /// Reads the configuration again, on the thread of changes, and tells of the end.
+    package func reread(whenDone: @escaping @Sendable () -> Void = {}) {
+        let isPosted = workers.changes.post { [configurationReload] in
+            configurationReload.reread()
+            whenDone()
         }
+        guard !isPosted else { return }
+        journal.warning("SIGHUP ignored: too many changes are waiting")
+        whenDone()
     }
 
     /// Applies a configuration on the calling thread. For tests.
@@ -165,6 +186,8 @@ extension Gateway {
     ///
     /// Delivery continues while requests finish. Requests have half of the time, so that a client
     /// that never ends its request leaves the other half to deliver the logs that were added last.
+    /// If devices' socket was passed, only requests are waited for: clients wait in its backlog for
+    /// the next process, which delivers the rest.
     package func stop(within time: Duration) {
         let deadline = Moment.now + time
         reporter.markStopping()
@@ -175,10 +198,16 @@ extension Gateway {
         devices.door.keySources.stop()
         // Admission stays open: a request that has begun may still be stored and acknowledged.
         flush()
-        HTTPServer.stop(servers.ofDevices, within: time / 2)
+        let isPassed = servers.arePassed
+        HTTPServer.stop(
+            servers.ofDevices,
+            within: time / 2,
+            lastRequests: isPassed ? Self.lastRequests : .zero
+        )
         flush()
-        deliver(until: deadline)
-        forwarder.stop(within: max(Duration.milliseconds(500), deadline - Moment.now))
+        if !isPassed { deliver(until: deadline) }
+        let patience = isPassed ? Duration.zero : deadline - Moment.now
+        forwarder.stop(within: max(Duration.milliseconds(500), patience))
         names.stop()
         tail.stop()
         history.stop()
@@ -196,6 +225,10 @@ extension Gateway {
         servers.admin.stop(within: .milliseconds(500))
         reporter.forgetServers()
     }
+
+    /// How long clients that keep a connection may still use it: most of those that send steadily
+    /// learn of its end by an answer.
+    private static let lastRequests = Duration.seconds(1)
 
     private var destinationNames: [String] {
         configuration.withLock { $0.destinations.map(\.name) }

@@ -22,6 +22,9 @@ struct GatewayServers: Sendable {
         (devices, secureDevices) = try listeners.startDevices(shared)
     }
 
+    /// A service manager keeps a socket of devices open for the next process.
+    var arePassed: Bool { ofDevices.contains(where: \.isPassed) }
+
     var ofDevices: [HTTPServer] { [devices, secureDevices].compactMap(\.self) }
 
     func add(to reporter: Reporter, _ listeners: ListenerSettings) {
@@ -36,12 +39,17 @@ struct GatewayServers: Sendable {
 /// The configuration of listeners, with the certificates of those that speak TLS.
 struct ListenerSettings {
     private let configuration: GatewayConfiguration
+    private let passed: PassedListeners
     private let journal: Journal
     let adminCertificates: CertificateWatch?
     let deviceCertificates: CertificateWatch?
 
-    init(_ configuration: GatewayConfiguration, _ journal: Journal) throws(TLSError) {
-        (self.configuration, self.journal) = (configuration, journal)
+    init(
+        _ configuration: GatewayConfiguration,
+        _ passed: PassedListeners,
+        _ journal: Journal
+    ) throws(TLSError) {
+        (self.configuration, self.passed, self.journal) = (configuration, passed, journal)
         adminCertificates = try Self.watch(configuration.admin.tls, of: "admin", journal)
         let tls = configuration.tls?.settings
         deviceCertificates = try Self.watch(tls, of: DeviceTLS.listener, journal)
@@ -68,6 +76,7 @@ struct ListenerSettings {
             tls: adminCertificates?.context,
             journal: journal
         )
+        settings.passed = passed.listener(on: settings.listen)
         settings.limits.connections = 256
         // Strangers must not lock out health checks and operators.
         settings.limits.connectionsPerAddress = 64
@@ -88,6 +97,7 @@ struct ListenerSettings {
             limits: limits,
             journal: journal
         )
+        settings.passed = passed.listener(on: settings.listen)
         settings.largeRequestThreads = settings.loops
         settings.nice = configuration.limits.deviceNice
         settings.proxies = shared.door.proxies
@@ -97,6 +107,7 @@ struct ListenerSettings {
         settings.common = HTTPServer.CommonLimits(limits, journal)
         let plain = try HTTPServer(settings) { DeviceHandler(shared) }
         settings.listen = tls.listen
+        settings.passed = passed.listener(on: tls.listen)
         settings.name = DeviceTLS.listener
         settings.tls = deviceCertificates.context
         return (plain, try HTTPServer(settings) { DeviceHandler(shared) })

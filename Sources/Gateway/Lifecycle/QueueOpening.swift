@@ -5,7 +5,7 @@ import Fleet
 import HTTP
 import Ingest
 import JSON
-import Net
+package import Net
 package import Queue
 import SQLiteQueue
 package import System
@@ -17,10 +17,16 @@ package struct QueueOpening {
     private static let connectTime = Duration.seconds(2)
 
     private let configuration: GatewayConfiguration
+    private let passed: PassedListeners
     private let journal: Journal
 
-    package init(_ configuration: GatewayConfiguration, _ journal: Journal) {
+    package init(
+        _ configuration: GatewayConfiguration,
+        _ passed: PassedListeners,
+        _ journal: Journal
+    ) {
         self.configuration = configuration
+        self.passed = passed
         self.journal = journal
     }
 
@@ -35,8 +41,9 @@ package struct QueueOpening {
         // To read a log takes time too.
         let servers = try WaitingServers(
             configuration,
-            "the queue is read from its commit log",
-            journal
+            passed,
+            journal,
+            because: "the queue is read from its commit log"
         )
         defer { servers.stop() }
         return try open(opening, servers, pause)
@@ -126,8 +133,9 @@ struct WaitingServers {
 
     init(
         _ configuration: GatewayConfiguration,
-        _ reason: String,
-        _ journal: Journal
+        _ passed: PassedListeners,
+        _ journal: Journal,
+        because reason: String
     ) throws {
         let reason = Locked(reason)
         self.reason = reason
@@ -138,7 +146,7 @@ struct WaitingServers {
             limits: configuration.limits,
             recognizesRepeats: false
         )
-        let listeners = try ListenerSettings(configuration, journal)
+        let listeners = try ListenerSettings(configuration, passed, journal)
         servers = try GatewayServers(listeners, shared) {
             WaitingAdminHandler(reason, isSecure: configuration.admin.tls != nil)
         }

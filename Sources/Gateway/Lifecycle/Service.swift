@@ -32,6 +32,14 @@ package struct Service: Sendable {
             Terminal.complain(error.description)
             return ExitCode.wrong
         }
+        let passed: PassedListeners
+        do throws(StartProblem) {
+            passed = try PassedListeners(inputs.environment)
+            try passed.check(against: configuration.listeners)
+        } catch {
+            Terminal.complain("sluice: \(error)")
+            return ExitCode.wrong
+        }
         let journal = Journal(level: configuration.log.level, format: configuration.log.format)
         defer { journal.flush() }
         if !areDumpsForbidden {
@@ -48,7 +56,7 @@ package struct Service: Sendable {
             )
         }
         do {
-            try serve(configuration, reader, journal)
+            try serve(configuration, reader, passed, journal)
             return ExitCode.fine
         } catch {
             Terminal.complain("sluice: \(error)")
@@ -59,8 +67,10 @@ package struct Service: Sendable {
     private func serve(
         _ configuration: GatewayConfiguration,
         _ reader: ConfigurationReader,
+        _ passed: PassedListeners,
         _ journal: Journal
     ) throws {
+        let manager = ServiceManager(inputs.environment)
         let inbox: Mailbox<Signal>
         let wakeUp: WakeUp
         do throws(SystemError) {
@@ -74,7 +84,7 @@ package struct Service: Sendable {
         let partner = inputs.isSandboxed ? try SandboxPartner(journal) : nil
         let described = partner?.redirected(configuration) ?? configuration
         var isReloadOwed = false
-        let queue = try QueueOpening(described, journal).open { pause in
+        let queue = try QueueOpening(described, passed, journal).open { pause in
             wakeUp.wait(timeout: pause)
             let signals = inbox.takeAll()
             isReloadOwed = isReloadOwed || signals.contains(.reload)
@@ -84,7 +94,7 @@ package struct Service: Sendable {
             partner?.stop()
             return journal.info("stopped before the queue was open")
         }
-        let gateway = try Gateway(described, on: queue, journal: journal) {
+        let gateway = try Gateway(described, on: queue, passed: passed, journal: journal) {
             decided,
             rereadsFile throws(ConfigurationProblems) in
             let new = try reader.read(decided, rereadsFile: rereadsFile)
@@ -93,15 +103,21 @@ package struct Service: Sendable {
         announce(gateway, journal)
         if let partner { introduce(partner, gateway, journal) }
         if isReloadOwed { gateway.reread() }
+        manager.tell(.ready, .status("devices: \(gateway.deviceAddress)"))
+        let watchdog = Watchdog(manager, journal)
         wait: while true {
-            wakeUp.wait()
+            watchdog.look(at: gateway.watched)
+            wakeUp.wait(timeout: watchdog.pause)
             for signal in inbox.takeAll() {
                 switch signal {
                 case .stop: break wait
-                case .reload: gateway.reread()
+                case .reload:
+                    manager.tell(.reloading)
+                    gateway.reread { manager.tell(.ready) }
                 }
             }
         }
+        manager.tell(.stopping)
         let patience = gateway.configuration.withLock(\.drainTimeout)
         journal.info(
             "stopping; a second signal stops at once",
@@ -145,6 +161,13 @@ package struct Service: Sendable {
             )
         }
         Terminal.say(partner.welcome(gateway, hasIssuedKey: hasIssuedKey))
+    }
+}
+
+extension GatewayConfiguration {
+    fileprivate var listeners: [(key: String, address: ListenAddress)] {
+        [("listen", listen), ("admin.listen", admin.listen)]
+            + (tls.map { [("tls.listen", $0.listen)] } ?? [])
     }
 }
 
