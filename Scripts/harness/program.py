@@ -74,13 +74,14 @@ class Programs:
 
 class LaunchOptions(TypedDict, total=False):
     """How a program starts: which binary in place of $SLUICE, more of its environment, a command in front of it such as
-    strace, what runs between fork and exec, and the programs that it joins before it has printed a word, for the owner
-    who ends them all."""
+    strace, what runs between fork and exec, descriptors that it keeps, and the programs that it joins before it has
+    printed a word, for the owner who ends them all."""
 
     binary: str
     environment: dict[str, str]
     before: Sequence[str]
     preexec: Callable[[], object] | None
+    descriptors: Sequence[int]
     programs: Programs
 
 
@@ -123,6 +124,7 @@ class Program(Process):
                 stderr=journal,
                 env=inherited | KEY | NO_TEMPORARY_FILES | options.get("environment", {}),
                 preexec_fn=options.get("preexec"),
+                pass_fds=options.get("descriptors", ()),
             )
             if (programs := options.get("programs")) is not None:
                 programs.add(self)

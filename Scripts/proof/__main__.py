@@ -41,6 +41,7 @@ PARTS = {
     "power": "power_cuts",
     "time_jumps": "time_jumps",
     "lies": "lies",
+    "restarts": "restarts",
     "edge": "edge",
     "cost": "cost",
     "admin_cost": "admin_cost",
