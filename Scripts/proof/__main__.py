@@ -42,6 +42,7 @@ PARTS = {
     "time_jumps": "time_jumps",
     "lies": "lies",
     "restarts": "restarts",
+    "upgrades": "upgrades",
     "edge": "edge",
     "cost": "cost",
     "admin_cost": "admin_cost",
