@@ -93,17 +93,18 @@ package final class HostAddresses: Sendable {
         return view
     }
 
-    private func noteUse(_ view: View) {
+    func noteUse(_ view: View) {
         if case .known(let known) = view {
             uses.count(known.isStale ? .stale : .fresh)
         } else {
             uses.count(.none)
         }
-        guard !isUsed.load(ordering: .relaxed), !isUsed.exchange(true, ordering: .relaxed) else {
-            return
-        }
-        // The first use since the last answer.
-        if case .known(let known) = view, !known.isStale { return }
+        guard !isUsed.load(ordering: .relaxed),
+            !isUsed.exchange(true, ordering: .acquiringAndReleasing)
+        else { return }
+        // The first use since `takeUse`, which comes after a view that needs an answer was shown:
+        // either it takes this use, or that view is here. `view` may be older.
+        if case .known(let known) = shown.value, !known.isStale { return }
         signals.wanted(self, false)
     }
 
@@ -160,8 +161,9 @@ package final class HostAddresses: Sendable {
 
     // MARK: - The resolvers' thread
 
-    /// True if it was used since the last call.
-    func takeUse() -> Bool { isUsed.exchange(false, ordering: .relaxed) }
+    /// True if it was used since the last call. After false, the first use that finds no fresh
+    /// address asks for an answer.
+    func takeUse() -> Bool { isUsed.exchange(false, ordering: .acquiringAndReleasing) }
 
     var useCounts: Counts<AddressUse> { uses.counts }
 

@@ -118,9 +118,13 @@ final class HostEntry {
         guard let known = answer else { return false }
         let isOver = known.ends <= now
         let isNewlyStale = !isStale && known.expires <= now
-        if isOver { answer = nil }
-        if isOver || isNewlyStale { show(now) }
-        if known.refresh <= now, !isWanted {
+        if isNewlyStale { show(now) }
+        if isOver {
+            answer = nil
+            show(now)
+        }
+        // Once more when it becomes stale: it may be used since the refresh was due.
+        if known.refresh <= now || isNewlyStale, !isWanted {
             if doors.reduce(false, { $1.takeUse() || $0 }) {
                 isWanted = true
             } else {
