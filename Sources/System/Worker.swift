@@ -133,6 +133,7 @@ package final class SerialWorker: Sendable {
         isStopping.store(true, ordering: .releasing)
         wake.signal()
         worker.withLock { $0.take() }?.join()
-        _ = inbox.takeAll()
+        // For good: another thread may have found the worker running, and not have posted yet.
+        inbox.close()
     }
 }

@@ -99,4 +99,31 @@ struct WorkerTests {
         for worker in workers { worker.join() }
         #expect(received == Set(0..<4000))
     }
+
+    /// The caller of a job that is not done learns of it when the job ends.
+    @Test("A job posted while the worker stops is done or dropped", .timeLimit(.minutes(1)))
+    func stopsAmongPosts() throws {
+        final class Caller: Sendable {
+            let waiting: Locked<Int>
+            init(_ waiting: Locked<Int>) { self.waiting = waiting }
+            deinit { waiting.withLock { $0 -= 1 } }
+        }
+        let waiting = Locked(0)
+        for _ in 0..<200 {
+            let serial = try SerialWorker("stopping", waitingMax: .max)
+            try serial.start()
+            let poster = try Worker("poster") {
+                var isTaken = true
+                while isTaken {
+                    waiting.withLock { $0 += 1 }
+                    let caller = Caller(waiting)
+                    isTaken = serial.post { withExtendedLifetime(caller) {} }
+                }
+            }
+            serial.stop()
+            poster.join()
+            #expect(waiting.withLock { $0 } == 0)
+            withExtendedLifetime(serial) {}
+        }
+    }
 }
