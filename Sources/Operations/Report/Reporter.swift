@@ -66,6 +66,8 @@ package final class Reporter: Sendable {
     package var report: GatewayReport {
         let devices = parts.devices
         let (door, counters) = (devices.door, devices.counters)
+        // In this order: nothing arrives while the intake is off, and what has arrived is queued.
+        let isDraining = devices.intake.isOff
         let arriving = devices.intake.arriving
         let queue = parts.store.status
         let delivery = Dictionary(
@@ -81,7 +83,7 @@ package final class Reporter: Sendable {
             uptime: .now - start,
             intake: .init(
                 isStopping: stopping.load(ordering: .relaxed),
-                isDraining: devices.intake.isOff,
+                isDraining: isDraining,
                 arriving: arriving
             ),
             listeners: servers.map {
