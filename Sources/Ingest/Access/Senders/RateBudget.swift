@@ -107,8 +107,10 @@ final class Meter: Sendable {
     /// Follows a reload that changed the budget. A sender that used up the old budget has used up
     /// the new one, and no more: a wait of an hour does not outlast the budget that caused it.
     private func adopt(_ pace: RateBudget, at now: Moment) {
-        guard burst.load(ordering: .relaxed) != pace.burst else { return }
-        guard burst.exchange(pace.burst, ordering: .relaxed) != 0 else { return }
-        _ = fullAt.min(pace.allUsed(at: now), ordering: .relaxed)
+        let before = burst.load(ordering: .acquiring)
+        guard before != pace.burst else { return }
+        // First: who finds the new burst must find no debt of the old one.
+        if before != 0 { _ = fullAt.min(pace.allUsed(at: now), ordering: .relaxed) }
+        burst.store(pace.burst, ordering: .releasing)
     }
 }
