@@ -54,6 +54,8 @@ final class LoopPort: Sendable {
 
     func post(_ message: Message) {
         mailbox.post(message)
+        // The mailbox's lock orders this load and `end`: either that one takes the message, or the
+        // flag is set here.
         if isOver.load(ordering: .acquiring) { dropMessages() }
     }
 

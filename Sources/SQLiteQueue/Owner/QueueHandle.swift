@@ -47,7 +47,7 @@ final class QueueHandle: Sendable {
     }
 
     var admission: QueueAdmission {
-        Self.admission(admissionCode.load(ordering: .relaxed))
+        Self.admission(admissionCode.load(ordering: .acquiring))
     }
 
     private static func admission(_ code: UInt8) -> QueueAdmission {
@@ -55,7 +55,7 @@ final class QueueHandle: Sendable {
     }
 
     func admission(for outlet: Outlet) -> QueueAdmission {
-        let code = admissionCode.load(ordering: .relaxed)
+        let code = admissionCode.load(ordering: .acquiring)
         guard code & Self.differs != 0 else { return Self.admission(code) }
         let admission = admissions.withLock { admissions in
             admissions.destinations[outlet.destination]?.of(outlet.logstore, admissions.all)
@@ -66,7 +66,7 @@ final class QueueHandle: Sendable {
     }
 
     func admission(forDestination name: String) -> QueueAdmission {
-        let code = admissionCode.load(ordering: .relaxed)
+        let code = admissionCode.load(ordering: .acquiring)
         let queue = Self.admission(code)
         guard code & Self.differs != 0 else { return queue }
         return admissions.withLock { $0.destinations[name]?.bytes($0.all) } ?? queue
@@ -141,12 +141,15 @@ final class QueueHandle: Sendable {
     }
 
     private func show(_ queue: QueueAdmission, differ: Bool) {
-        admissionCode.store(queue.rawValue | (differ ? Self.differs : 0), ordering: .relaxed)
+        // After the table, which a reader of the bit must find.
+        admissionCode.store(queue.rawValue | (differ ? Self.differs : 0), ordering: .releasing)
     }
 
     func post(_ message: Message) {
         mailbox.post(message)
-        // The owner may have stopped between a caller's look at the admission and its post.
+        // The owner may have stopped between a caller's look at the admission and its post. The
+        // mailbox's lock orders this load and `close`: either that one takes the message, or the
+        // flag is set here.
         if isClosed.load(ordering: .sequentiallyConsistent) { refuseRest() }
     }
 
