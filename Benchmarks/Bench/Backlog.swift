@@ -230,7 +230,10 @@ private func used() -> String {
     defer { fclose(file) }
     var line = [CChar](repeating: 0, count: 256)
     while fgets(&line, 256, file) != nil {
-        let string = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init), as: UTF8.self)
+        let string = String(
+            decoding: line.prefix { $0 != 0 }.map(UInt8.init(truncatingIfNeeded:)),
+            as: UTF8.self
+        )
         for (key, name) in [("VmRSS:", "rss_mib"), ("VmHWM:", "peak_mib")]
         where string.hasPrefix(key) {
             let digits = string.filter(\.isNumber)

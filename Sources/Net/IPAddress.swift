@@ -65,7 +65,7 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
             _ = inet_ntop(AF_INET6, &v6, &text, room)
         }
         return String(
-            decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) },
+            decoding: text.prefix { $0 != 0 }.map(UInt8.init(truncatingIfNeeded:)),
             as: UTF8.self
         )
     }

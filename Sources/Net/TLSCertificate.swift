@@ -162,7 +162,7 @@ private func address(_ string: UnsafePointer<ASN1_STRING>?) -> [CertificateName]
     var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
     let (family, room) = (isV4 ? AF_INET : AF_INET6, socklen_t(text.count))
     guard inet_ntop(family, ASN1_STRING_get0_data(string), &text, room) != nil else { return [] }
-    let written = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    let written = text.prefix { $0 != 0 }.map(UInt8.init(truncatingIfNeeded:))
     return [CertificateName(kind: .address, text: String(decoding: written, as: UTF8.self))]
 }
 

@@ -98,7 +98,8 @@ package final class PublicKey: @unchecked Sendable, Equatable {
             var name = [CChar](repeating: 0, count: 32)
             var count = 0
             guard EVP_PKEY_get_group_name(key, &name, name.count, &count) == 1 else { return false }
-            return name.prefix(count).map { UInt8(bitPattern: $0) } == Array("prime256v1".utf8)
+            return name.prefix(count).map(UInt8.init(truncatingIfNeeded:))
+                == Array("prime256v1".utf8)
         }
     }
 

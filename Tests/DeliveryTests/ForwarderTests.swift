@@ -224,7 +224,10 @@ private func threadNames() -> Set<String> {
         fgets(&line, 32, file)
         fclose(file)
         names.insert(
-            String(decoding: line.prefix { $0 > 0x20 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+            String(
+                decoding: line.prefix { $0 > 0x20 }.map(UInt8.init(truncatingIfNeeded:)),
+                as: UTF8.self
+            )
         )
     }
     return names

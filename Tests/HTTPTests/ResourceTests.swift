@@ -175,7 +175,7 @@ private func residentBytes() -> Int {
     var text = [CChar](repeating: 0, count: 200)
     guard fgets(&text, CInt(text.count), file) != nil else { return 0 }
     let words = String(
-        decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) },
+        decoding: text.prefix { $0 != 0 }.map(UInt8.init(truncatingIfNeeded:)),
         as: UTF8.self
     )
     .split(separator: " ")

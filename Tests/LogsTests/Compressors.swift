@@ -19,7 +19,7 @@ enum Compressors {
                 &size
             )
         }
-        return block[..<size].map { UInt8(bitPattern: $0) }
+        return block[..<size].map(UInt8.init(truncatingIfNeeded:))
     }
 
     /// How a frame of LZ4 may be written.

@@ -281,7 +281,7 @@ private func writableBytes() -> Int {
     var text = [CChar](repeating: 0, count: 200)
     guard fgets(&text, CInt(text.count), file) != nil else { return 0 }
     let words = text.prefix { $0 != 0 }.split(separator: 0x20).map { word in
-        Int(String(decoding: word.map { UInt8(bitPattern: $0) }, as: UTF8.self)) ?? 0
+        Int(String(decoding: word.map(UInt8.init(truncatingIfNeeded:)), as: UTF8.self)) ?? 0
     }
     return words[5] * sysconf(CInt(_SC_PAGESIZE))
 }

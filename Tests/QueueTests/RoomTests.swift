@@ -167,7 +167,7 @@ import Testing
         defer { fclose(file) }
         var line = [CChar](repeating: 0, count: 200)
         _ = try #require(fgets(&line, 200, file))
-        let text = String(decoding: line.map(UInt8.init), as: UTF8.self)
+        let text = String(decoding: line.map(UInt8.init(truncatingIfNeeded:)), as: UTF8.self)
         let pages = try #require(Int(text.split(separator: " ")[1]))
         return pages * sysconf(CInt(_SC_PAGESIZE))
     }

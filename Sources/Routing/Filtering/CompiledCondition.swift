@@ -84,7 +84,9 @@ extension CompiledCondition.Test {
     private func number(_ value: UnsafeBufferPointer<UInt8>) -> Double? {
         guard !value.isEmpty, value.count <= 64, isDecimal(value) else { return nil }
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: value.count + 1) { text in
-            for (place, byte) in value.enumerated() { text[place] = CChar(bitPattern: byte) }
+            for (place, byte) in value.enumerated() {
+                text[place] = CChar(truncatingIfNeeded: byte)
+            }
             text[value.count] = 0
             return text.baseAddress.map { strtod($0, nil) }
         }

@@ -330,7 +330,9 @@ struct PersonalDataFinder {
         guard colons >= 2, digits > 0 else { return nil }
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: Self.addressMax + 2) {
             copy in
-            for place in start..<end { copy[place - start] = CChar(bitPattern: text[place]) }
+            for place in start..<end {
+                copy[place - start] = CChar(truncatingIfNeeded: text[place])
+            }
             while end > start + 2 {
                 let isEnd = end == text.count || !isLetter(text[end]) && !isDigit(text[end])
                 copy[end - start] = 0

@@ -75,7 +75,7 @@ import Testing
         (3..<256).contains { number in
             var path = [CChar](repeating: 0, count: 4096)
             let count = unsafe readlink("/proc/self/fd/\(number)", &path, path.count - 1)
-            let bytes = path.prefix(max(count, 0)).map { UInt8(bitPattern: $0) }
+            let bytes = path.prefix(max(count, 0)).map(UInt8.init(truncatingIfNeeded:))
             return String(decoding: bytes, as: UTF8.self) == "\(directory.path)/\(name).ndjson"
         }
     }
