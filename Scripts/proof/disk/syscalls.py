@@ -8,7 +8,11 @@ from collections.abc import Iterable, Iterator
 
 from harness.waiting import look_until
 
-FILES = "openat,close,write,pwrite64,ftruncate,fdatasync,fsync,rename,unlink,link,mkdir"
+# Where the kernel lacks these, as on arm64, the C library makes renameat and its like. `parse` names these. Each has so
+# many paths.
+PLAIN = {"rename": 2, "unlink": 1, "link": 2, "mkdir": 1}
+# strace ignores a call behind "?" that the kernel lacks.
+FILES = ",".join(("openat,close,write,pwrite64,ftruncate,fdatasync,fsync", *(f"?{name}" for name in PLAIN)))
 TALK = "sendto,recvfrom"
 # Other calls that change files. The model of the disk must notice a call it does not know.
 OTHERS = (
@@ -39,13 +43,20 @@ def killing(file: pathlib.Path, paths: Iterable[pathlib.Path], call: str, number
     """A command prefix that kills the program in place of the n-th such call on one of the paths. strace counts by
     thread. With --seccomp-bpf the kernel would still carry out the call."""
     filters = [word for path in paths for word in ("-P", str(path))]
+    call = forms(call)
     return strace(file, call, "-s", "0", *filters, "-e", f"inject={call}:signal=SIGKILL:when={number}")
 
 
 def failing(file: pathlib.Path, call: str, number: int, path: pathlib.Path | None = None) -> list[str]:
     """A command prefix that fails the n-th such call of each thread, on one path only if it is given."""
-    words = ["-y", "-s", "0", *(["-P", str(path)] if path else []), "-e", f"inject={call}:error=EIO:when={number}"]
+    words = ["-y", "-s", "0", *(["-P", str(path)] if path else [])]
+    words += ["-e", f"inject={forms(call)}:error=EIO:when={number}"]
     return strace(file, f"{FILES},{OTHERS}", *words)
+
+
+def forms(call: str) -> str:
+    """The call as strace must be asked for it on any kernel."""
+    return f"?{call},{call}at" if call in PLAIN else call
 
 
 def finished(file: pathlib.Path, process: subprocess.Popen[bytes], seconds: float = 20) -> list[str]:
@@ -63,6 +74,17 @@ class Call:
     thread: str = ""
     # Negative for a failure, and until the call ends.
     result: int = -1
+
+    def take_words(self, text: str) -> None:
+        """Takes the arguments, which an unfinished call brings twice. One for plain paths gets its plain name and form."""
+        self.words = text.split(", ")
+        name = self.name.removesuffix("at")
+        rest = [word for word in self.words if not word.startswith("AT_FDCWD")]
+        if name not in PLAIN or len(self.words) - len(rest) < PLAIN[name]:
+            return
+        if name in ("unlink", "link") and rest.pop() != "0":
+            return
+        self.name, self.words = name, rest
 
     def text(self, index: int) -> str:
         return self.bytes(index).decode()
@@ -96,13 +118,13 @@ def parse(lines: Iterable[str]) -> Iterator[tuple[str, Call]]:
             call = Call(name, [], thread)
         if rest.endswith(" <unfinished ...>"):
             rest = rest.removesuffix(" <unfinished ...>")
-            call.words = rest.rstrip(", ").split(", ")
+            call.take_words(rest.rstrip(", "))
             pending[thread] = call, rest
             yield "begin", call
             continue
         if not (match := RESULT.match(rest)):
             continue
-        call.words = match[1].split(", ")
+        call.take_words(match[1])
         if not resumed:
             yield "begin", call
         if match[2] != "?":
