@@ -5,6 +5,7 @@ import datetime
 import os
 import pathlib
 import platform
+import re
 import statistics
 from collections.abc import Iterable, Sequence
 
@@ -83,8 +84,10 @@ KEPT = pathlib.Path("bench-results")
 
 
 def machine() -> str:
-    processors = [line for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line]
-    return f"{os.cpu_count()} x {processors[0].split(': ')[1]}, {platform.system()} {platform.release()}"
+    # Kernels name no processor on arm64.
+    model = re.search(r"^model name\s*: (.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    name = model[1] if model else platform.machine()
+    return f"{os.cpu_count()} x {name}, {platform.system()} {platform.release()}"
 
 
 def chosen(arguments: argparse.Namespace) -> list[Case]:
