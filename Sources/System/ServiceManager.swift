@@ -1,3 +1,4 @@
+import CSystem
 import Glibc
 
 /// The service manager that started the process, as systemd's sd_notify(3) describes it. Without
