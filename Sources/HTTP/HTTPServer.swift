@@ -165,7 +165,7 @@ package final class HTTPServer: Sendable {
         return threads
     }
 
-    /// The loops, each with its thread's name, on which a callback shows that they take their turns.
+    /// The loops with their threads' names; a callback shows that one takes its turns.
     package var loops: [(name: String, thread: any CallbackThread)] {
         ports.enumerated().map { ("\(name)-\($0)", $1) }
     }

@@ -45,7 +45,10 @@ import Testing
             let kept = try Listener(ListenAddress(host: host, port: 0))
             let passed = try PassedListeners(announced, from: copy(of: kept))
             #expect(passed.listener(on: .everywhere(port: kept.address.port)) != nil)
-            #expect(passed.listener(on: ListenAddress(host: "127.0.0.1", port: kept.address.port)) == nil)
+            #expect(
+                passed.listener(on: ListenAddress(host: "127.0.0.1", port: kept.address.port))
+                    == nil
+            )
         }
     }
 
@@ -77,7 +80,9 @@ import Testing
         }
     }
 
-    @Test("A socket on an address that no listener has is refused, with the addresses and the remedy")
+    @Test(
+        "A socket on an address that no listener has is refused, with the addresses and the remedy"
+    )
     func strangeAddress() throws {
         let kept = try Listener(local)
         let passed = try PassedListeners(announced, from: copy(of: kept))

@@ -5,7 +5,10 @@ import Testing
 @testable import System
 
 @Suite struct ServiceManagerTests {
-    @Test("News arrive in one message, by a path and by an abstract name", arguments: [true, false])
+    @Test(
+        "News arrive in one message, by a path and by an abstract name",
+        arguments: [true, false]
+    )
     func tells(byPath: Bool) throws {
         let directory = TemporaryDirectory()
         let name = byPath ? "\(directory.path)/notify" : "@sluice-test-\(getpid())"

@@ -1,7 +1,7 @@
 package import Configuration
 package import Gateway
-import Operations
 import Net
+import Operations
 import Queue
 package import System
 package import TestSupport

@@ -12,7 +12,7 @@ import sys
 import tarfile
 import tempfile
 
-from harness.gateway import Gateway, Sandbox
+from harness.gateway import Sandbox
 from harness.waiting import wait_until
 from proof.clients.device import Device
 from proof.clients.promised_logs import PromisedLogs

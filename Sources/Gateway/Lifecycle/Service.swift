@@ -56,7 +56,7 @@ package struct Service: Sendable {
             )
         }
         do {
-            try serve(configuration, reader, passed, journal)
+            try serve(configuration, rereadBy: reader, on: passed, journal)
             return ExitCode.fine
         } catch {
             Terminal.complain("sluice: \(error)")
@@ -66,11 +66,10 @@ package struct Service: Sendable {
 
     private func serve(
         _ configuration: GatewayConfiguration,
-        _ reader: ConfigurationReader,
-        _ passed: PassedListeners,
+        rereadBy reader: ConfigurationReader,
+        on passed: PassedListeners,
         _ journal: Journal
     ) throws {
-        let manager = ServiceManager(inputs.environment)
         let inbox: Mailbox<Signal>
         let wakeUp: WakeUp
         do throws(SystemError) {
@@ -103,21 +102,7 @@ package struct Service: Sendable {
         announce(gateway, journal)
         if let partner { introduce(partner, gateway, journal) }
         if isReloadOwed { gateway.reread() }
-        manager.tell(.ready, .status("devices: \(gateway.deviceAddress)"))
-        let watchdog = Watchdog(manager, journal)
-        wait: while true {
-            watchdog.look(at: gateway.watched)
-            wakeUp.wait(timeout: watchdog.pause)
-            for signal in inbox.takeAll() {
-                switch signal {
-                case .stop: break wait
-                case .reload:
-                    manager.tell(.reloading)
-                    gateway.reread { manager.tell(.ready) }
-                }
-            }
-        }
-        manager.tell(.stopping)
+        waitForStop(gateway, inbox, wakeUp)
         let patience = gateway.configuration.withLock(\.drainTimeout)
         journal.info(
             "stopping; a second signal stops at once",
@@ -125,6 +110,26 @@ package struct Service: Sendable {
         )
         gateway.stop(within: patience)
         partner?.stop()
+    }
+
+    /// Reloads as often as a signal asks for it, and keeps the service manager informed.
+    private func waitForStop(_ gateway: Gateway, _ inbox: Mailbox<Signal>, _ wakeUp: WakeUp) {
+        let manager = ServiceManager(inputs.environment)
+        manager.tell(.ready, .status("devices: \(gateway.deviceAddress)"))
+        defer { manager.tell(.stopping) }
+        let watchdog = Watchdog(manager, gateway.journal)
+        while true {
+            watchdog.look(at: gateway.watched)
+            wakeUp.wait(timeout: watchdog.pause)
+            for signal in inbox.takeAll() {
+                switch signal {
+                case .stop: return
+                case .reload:
+                    manager.tell(.reloading)
+                    gateway.reread { manager.tell(.ready) }
+                }
+            }
+        }
     }
 
     private func announce(_ gateway: Gateway, _ journal: Journal) {
