@@ -3,12 +3,11 @@
 import sys
 
 from manifests.cluster import check_cluster, check_compose
-from manifests.files import check_libraries, check_samples
+from manifests.files import check_samples
 from manifests.kubernetes import check_adapter, check_kubernetes
 from manifests.problems import problems
 
 check_samples()
-check_libraries()
 check_adapter()
 if not problems:
     # These checks rely on valid configurations.
