@@ -1,5 +1,5 @@
 # Sluice. `make run` and `make test` install everything they need.
-.PHONY: run build test prove check-admin-api check-clients check-console check-edge check-tls check-manifests test-image model fuzz races leaks bench bench-outage bench-idle metrics-tables lint format clean setup
+.PHONY: run build test prove check-admin-api check-clients check-console check-edge check-tls check-manifests check-release check-package test-image release model fuzz races leaks bench bench-outage bench-idle metrics-tables lint format clean setup
 
 RELEASE = swift build -c release --static-swift-stdlib
 
@@ -86,6 +86,20 @@ fuzz: setup
 test-image: build
 	@Scripts/setup-tests
 	@PREBUILT=.build/release/sluice Docker/test-image
+
+# Packages this release into dist: Debian package, image, sources, bill of materials, checksums. See docs/releasing.md.
+release: build
+	@Scripts/release
+
+# Packages it again, and compares.
+check-release: release
+	@Scripts/setup-tests
+	@Scripts/check-release
+
+# Installs, upgrades and purges the Debian package, in a container with systemd. Needs root.
+check-package: release
+	@Scripts/setup-tests
+	@Scripts/check-package
 
 bench: setup
 	@$(RELEASE) --product sluice

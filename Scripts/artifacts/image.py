@@ -15,6 +15,7 @@ import re
 import shlex
 import sys
 import tarfile
+from collections.abc import Callable
 from typing import Any
 
 EPOCH = int(os.environ["SOURCE_DATE_EPOCH"])
@@ -23,46 +24,42 @@ OCI = "application/vnd.oci.image"
 VOLUME_OWNER = 65532
 
 
+def health_check(rest: str) -> dict[str, Any]:
+    """Docker's field; OCI has none, but docker reads it here too."""
+    options = {name: int(value) for name, value in re.findall(r"--([a-z-]+)=(\d+)", rest)}
+    times = {"Interval": "interval", "Timeout": "timeout", "StartPeriod": "start-period"}
+    nanoseconds = {field: options[name] * 10**9 for field, name in times.items()}
+    return {"Test": ["CMD", *json.loads(rest[rest.index("[") :])], **nanoseconds, "Retries": options["retries"]}
+
+
+# How each instruction of the Dockerfile becomes a field of the image's configuration.
+FIELDS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "LABEL": ("Labels", lambda rest: dict(label.split("=", 1) for label in shlex.split(rest))),
+    "ENV": ("Env", shlex.split),
+    "USER": ("User", str),
+    "WORKDIR": ("WorkingDir", str),
+    "VOLUME": ("Volumes", lambda rest: {rest: {}}),
+    "EXPOSE": ("ExposedPorts", lambda rest: {f"{port}/tcp": {} for port in rest.split()}),
+    "STOPSIGNAL": ("StopSignal", str),
+    "HEALTHCHECK": ("Healthcheck", health_check),
+    "ENTRYPOINT": ("Entrypoint", json.loads),
+    "CMD": ("Cmd", json.loads),
+}
+
+
 def settings(arguments: dict[str, str]) -> dict[str, Any]:
-    """The last stage of the Dockerfile, as the configuration of an image."""
+    """The configuration that the last stage of the Dockerfile describes."""
     text = re.sub(r"\\\n *", "", re.sub(r"^#.*\n", "", pathlib.Path("Docker/Dockerfile").read_text(), flags=re.M))
     stage = re.split(r"^FROM .*\n", text, flags=re.M)[-1]
     found: dict[str, Any] = {}
     for line in stage.splitlines():
         word, _, rest = re.sub(r"\$\{(\w+)\}", lambda name: arguments[name[1]], line).partition(" ")
-        match word:
-            case "ARG" | "COPY" | "":
-                pass  # The arguments are given, and the layer has the files.
-            case "LABEL":
-                found["Labels"] = dict(label.split("=", 1) for label in shlex.split(rest))
-            case "ENV":
-                found["Env"] = shlex.split(rest)
-            case "EXPOSE":
-                found["ExposedPorts"] = {f"{port}/tcp": {} for port in rest.split()}
-            case "VOLUME":
-                found["Volumes"] = {rest: {}}
-            case "USER" | "WORKDIR" | "STOPSIGNAL":
-                found[{"USER": "User", "WORKDIR": "WorkingDir", "STOPSIGNAL": "StopSignal"}[word]] = rest
-            case "ENTRYPOINT" | "CMD":
-                found[word.capitalize()] = json.loads(rest)
-            case "HEALTHCHECK":
-                found["Healthcheck"] = health_check(rest)
-            case _:
-                sys.exit(f"release: Scripts/artifacts/image.py does not know {word} of Docker/Dockerfile; add it there")
+        if word in FIELDS:
+            field, read = FIELDS[word]
+            found[field] = read(rest)
+        elif word not in ("ARG", "COPY"):  # The arguments are given, and the layer has the files.
+            sys.exit(f"release: FIELDS in Scripts/artifacts/image.py lacks {word} of Docker/Dockerfile; add it")
     return found
-
-
-def health_check(rest: str) -> dict[str, Any]:
-    """OCI knows none, docker reads it all the same."""
-    options = dict(re.findall(r"--([a-z-]+)=(\d+)", rest))
-    second = 10**9
-    return {
-        "Test": ["CMD", *json.loads(rest[rest.index("[") :])],
-        "Interval": int(options["interval"]) * second,
-        "Timeout": int(options["timeout"]) * second,
-        "StartPeriod": int(options["start-period"]) * second,
-        "Retries": int(options["retries"]),
-    }
 
 
 def member(name: str, size: int = 0) -> tarfile.TarInfo:
