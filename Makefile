@@ -82,10 +82,11 @@ check-manifests: setup
 fuzz: setup
 	@Scripts/fuzz
 
-# Builds the image from this release and tests it. Needs docker, or podman with buildah as root.
-test-image: build
+# Builds the image from this release and tests it, then the image in dist. Needs docker, or podman with buildah as root.
+test-image: release
 	@Scripts/setup-tests
 	@PREBUILT=.build/release/sluice Docker/test-image
+	@ARCHIVE=$$(echo dist/sluice-*.oci.tar) Docker/test-image
 
 # Packages this release into dist: Debian package, image, sources, bill of materials, checksums. See docs/releasing.md.
 release: build

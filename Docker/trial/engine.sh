@@ -21,7 +21,8 @@ elif command -v podman >/dev/null && command -v buildah >/dev/null; then
     limits=(--pids-limit 0 --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 --log-driver k8s-file)
     bases() { Docker/make-bases; }
     # Runs the image's health check once: podman leaves its repetition to systemd, and complains where there is none.
-    checked=()
+    # It drops the check of an OCI archive, which has no place for it.
+    checked=(${ARCHIVE:+--health-cmd '["/usr/bin/sluice", "health"]'})
     healthy() { engine healthcheck run "$1"; }
 else
     fail "this machine has neither docker nor podman with buildah; Scripts/setup-tests installs the latter"
