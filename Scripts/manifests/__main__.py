@@ -6,7 +6,9 @@ from manifests.cluster import check_cluster, check_compose
 from manifests.files import check_samples
 from manifests.kubernetes import check_adapter, check_kubernetes
 from manifests.problems import problems
+from manifests.schema import check_schema
 
+check_schema()
 check_samples()
 check_adapter()
 if not problems:

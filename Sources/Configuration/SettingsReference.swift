@@ -86,6 +86,13 @@ package struct SettingsReference {
         self.init(name, groups, rows.map(\.description))
     }
 
+    /// Of options: the only words that their settings may be.
+    package static let choices = Dictionary(
+        uniqueKeysWithValues: all.flatMap(\.settings).compactMap { setting in
+            setting.override.option.flatMap { option in setting.choices.map { (option, $0) } }
+        }
+    )
+
     /// The keys within the group.
     package var rows: [(path: String, setting: SettingDescription)] { settings.flatMap(\.leaves) }
 
@@ -129,13 +136,24 @@ package struct SettingsReference {
         let destination = JSONSchema.file(Destination.descriptions)
         let credential = JSONSchema.file(CredentialEntry.descriptions)
         let others: [JSONSchema.Member] = [
-            ("destinations", .map(of: destination), false),
+            ("destinations", .described("where logs go, by name", .map(of: destination)), false),
             // One of its keys is no name of a credential.
-            ("credentials", .map(of: .either([credential, .scalar(pattern: nil), .null])), false),
+            (
+                "credentials",
+                .described(
+                    "what signs requests to SLS, by name",
+                    .map(of: .either([credential, .scalar(pattern: nil), .null]))
+                ),
+                false
+            ),
         ]
         let members = GatewayConfiguration.descriptions.map { ($0.key, $0.fileSchema, false) }
         let condition = JSONSchema.file(ConditionEntry.descriptions)
-        return JSONSchema.defining([("condition", condition)], .object(members + others)).text
+        return JSONSchema.document(
+            "The configuration of Sluice",
+            definitions: [("condition", condition)],
+            .object(members + others)
+        ).text
     }
 
     /// What PATCH /admin/destinations/{name} takes.

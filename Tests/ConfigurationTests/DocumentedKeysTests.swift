@@ -288,6 +288,24 @@ enum KnownKeys {
         #expect(patch["max_logstores"] != nil)
     }
 
+    @Test("The schema in docs is that of the program, and describes each key")
+    func fileSchema() throws {
+        func object(_ data: Data) throws -> NSDictionary {
+            try #require(try JSONSerialization.jsonObject(with: data) as? NSDictionary)
+        }
+        let schema = try object(Data(SettingsReference.fileSchema.utf8))
+        #expect(
+            try object(Data(contentsOf: Self.docs.appending(path: "sluice.schema.json"))) == schema,
+            "docs/sluice.schema.json is stale; run: swift build && Scripts/settings-tables"
+        )
+        #expect(schema["$schema"] is String && schema["title"] is String)
+        let keys = try #require(schema["properties"] as? [String: NSDictionary])
+        for (key, member) in keys { #expect(member["description"] is String, "\(key)") }
+        #expect(keys["drain_timeout"]?["default"] as? String == "10s")
+        // Words say the default.
+        #expect(keys["listen"]?["default"] == nil)
+    }
+
     @Test(
         "The OpenAPI document has the schemas of a destination's settings",
         arguments: [

@@ -117,7 +117,11 @@ struct ResolverEntry: SettingGroup {
         } read: {
             readParameters(&$0)
         }
-        Setting("hosts", \.hosts, .texts("lists of addresses under hosts")) {
+        Setting(
+            "hosts",
+            \.hosts,
+            .shaped("lists of addresses under hosts", .named(.list(of: .text(), count: 1...16)))
+        ) {
             "for `static`: hosts with a list of addresses each"
         } read: {
             readHosts(&$0)

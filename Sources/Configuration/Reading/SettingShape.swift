@@ -19,8 +19,8 @@ package indirect enum SettingShape: Sendable {
     case listOrWord(of: SettingShape, count: ClosedRange<Int>, [String])
     /// A list, or lists under names of the operator's choice.
     case listOrLists(of: SettingShape, count: ClosedRange<Int>)
-    /// Texts under names of the operator's choice.
-    case texts
+    /// Values under names of the operator's choice.
+    case named(SettingShape)
     /// The condition of a filter's step, which may contain other conditions.
     case condition
     case conditions
@@ -35,7 +35,7 @@ package indirect enum SettingShape: Sendable {
         case .percent(let most): "0% to \(most)%"
         case .list(_, let count), .listOrLists(_, let count), .listOrWord(_, let count, _):
             "up to \(count.upperBound)"
-        case .truth, .offset, .rate, .text, .choice, .texts, .condition, .conditions: nil
+        case .truth, .offset, .rate, .text, .choice, .named, .condition, .conditions: nil
         }
     }
 
@@ -65,7 +65,7 @@ package indirect enum SettingShape: Sendable {
             Self.oneOrMany(Self.list(of: item, count: count).written)
         case .listOrWord(let item, let count, let words):
             .either([.choice(words), .array(of: item.written, count: count)])
-        case .texts: .map(of: .scalar(pattern: nil))
+        case .named(let value): .map(of: value.written)
         case .condition: .definition("condition")
         case .conditions: .array(of: .definition("condition"), count: 1...64)
         }
@@ -83,7 +83,7 @@ package indirect enum SettingShape: Sendable {
             Self.oneOrMany(Self.list(of: item, count: count).shown)
         case .listOrWord(let item, _, let words):
             .either([.choice(words), .array(of: item.shown, count: 0...Int.max)])
-        case .texts: .map(of: .string)
+        case .named(let value): .map(of: value.shown)
         case .condition, .conditions: written
         }
     }
@@ -160,18 +160,19 @@ package indirect enum JSONSchema {
     /// These members and no other.
     case object([Member])
     case either([JSONSchema])
-    case described(String, JSONSchema)
+    case described(String, default: SettingValue? = nil, JSONSchema)
     /// One of the definitions of the whole schema, by its name.
     case definition(String)
-    case defining([(name: String, schema: JSONSchema)], JSONSchema)
+    case document(String, definitions: [(name: String, schema: JSONSchema)], JSONSchema)
 
     package var orNull: JSONSchema { or(.null) }
 
     func or(_ other: JSONSchema) -> JSONSchema {
-        if case .either(let schemas) = self {
-            .either(schemas + [other])
-        } else {
-            .either([self, other])
+        switch (self, other) {
+        // It takes texts of all forms.
+        case (.scalar(pattern: nil), .pattern): self
+        case (.either(let schemas), _): .either(schemas + [other])
+        default: .either([self, other])
         }
     }
 
@@ -223,11 +224,17 @@ package indirect enum JSONSchema {
             json.array("anyOf") { json in
                 for schema in schemas { json.object { schema.write(to: &$0) } }
             }
-        case .described(let help, let schema):
+        case .described(let help, let standard, let schema):
             schema.write(to: &json)
             json.member("description", help)
+            switch standard {
+            case .number, .truth: json.member("default", standard ?? .absent)
+            default: if let text = standard?.written { json.member("default", text) }
+            }
         case .definition(let name): json.member("$ref", "#/$defs/\(name)")
-        case .defining(let definitions, let schema):
+        case .document(let title, let definitions, let schema):
+            json.member("$schema", "https://json-schema.org/draft/2020-12/schema")
+            json.member("title", title)
             schema.write(to: &json)
             json.object("$defs") { json in
                 for each in definitions { json.object(each.name) { each.schema.write(to: &$0) } }

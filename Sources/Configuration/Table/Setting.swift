@@ -113,7 +113,12 @@ struct Setting<Group> {
     // MARK: - Modifiers
 
     /// The default as documents name it: Markdown, a value in backticks.
-    func `default`(_ text: String) -> Setting { with { $0.description.default = text } }
+    func `default`(_ text: String) -> Setting {
+        with {
+            $0.description.default = text
+            $0.description.defaultValue = nil
+        }
+    }
 
     /// An option or a variable that beats the file.
     func from(_ override: Override) -> Setting { with { $0.description.override = override } }
@@ -190,7 +195,8 @@ extension Setting where Group: SettingGroup {
         @TextParts help: () -> String
     ) {
         var form = SettingDescription.shaped(kind.wants, kind.shape)
-        form.default = kind.show(Group()[keyPath: path]).written.map { "`\($0)`" }
+        form.defaultValue = kind.show(Group()[keyPath: path])
+        form.default = form.defaultValue?.written.map { "`\($0)`" }
         form.isRequired = inSandbox != nil
         self.init(key, path, form, help: help(), show: { kind.show($0[keyPath: path]) }) {
             section,
@@ -228,7 +234,8 @@ extension Setting where Group: SettingGroup {
         shownAs items: @escaping (Value) -> [Item] = { _ in [] },
         @TextParts help: () -> String
     ) {
-        let shape = SettingShape.list(of: kind.shape, count: counts)
+        let least = mayBeEmpty ? 0 : counts.lowerBound
+        let shape = SettingShape.list(of: kind.shape, count: least...counts.upperBound)
         var form = SettingDescription.shaped("\(kind.wants), or a list of them", shape)
         form.isRequired = inSandbox != nil
         let show = { (group: Group) in

@@ -7,6 +7,8 @@ package struct SettingDescription: Sendable {
     package private(set) var wants = "a group of settings"
     private(set) var shape = SettingShape.text()
     var `default`: String?
+    /// The default, unless words say it.
+    var defaultValue: SettingValue?
     var override = Override.none
     var isRequired = false
     /// Absent, JSON shows null.
@@ -27,7 +29,7 @@ package struct SettingDescription: Sendable {
 
     /// Texts under names of the operator's choice.
     static func texts(_ wants: String = "texts under names") -> SettingDescription {
-        shaped(wants, .texts)
+        shaped(wants, .named(.text()))
     }
 
     static func group(of group: (some SettingGroup).Type) -> SettingDescription {
@@ -67,6 +69,9 @@ extension SettingDescription {
 
     package var plainDefault: String { plainText(defaultText) }
 
+    /// The only words that it may be; nil if it may be others.
+    package var choices: [String]? { if case .choice(let words) = shape { words } else { nil } }
+
     /// "--listen, SLUICE_LISTEN"; empty where the file alone has it.
     package var sources: [String] { [override.option, override.variable].compactMap(\.self) }
 
@@ -90,7 +95,10 @@ extension SettingDescription {
             // A value such as ${NAME} has any form once it is replaced.
             schema = shape.written.or(.pattern("\\$\\{"))
         }
-        return .described(plainHelp, schema.orNull)
+        // A group may have no sentence.
+        let keys = members?().map(\.key).joined(separator: ", ")
+        let text = help.isEmpty ? "settings: \(keys ?? "")" : plainHelp
+        return .described(text, default: defaultValue, schema.orNull)
     }
 
     /// For a change at run time; null gives the setting back to the file.
