@@ -1,5 +1,5 @@
 # Sluice. `make run` and `make test` install everything they need.
-.PHONY: run build test prove check-admin-api check-clients check-console check-edge check-tls check-manifests check-release check-package test-image release model fuzz races leaks bench bench-outage bench-idle metrics-tables lint format clean setup
+.PHONY: run build test prove check-admin-api check-completions check-clients check-console check-edge check-tls check-manifests check-release check-package test-image release model fuzz races leaks bench bench-outage bench-idle metrics-tables lint format clean setup
 
 RELEASE = swift build -c release --static-swift-stdlib
 
@@ -53,6 +53,12 @@ check-clients: setup
 	@Scripts/setup-tests
 	@swift build --product sluice
 	@Scripts/check-clients
+
+# bash, zsh and fish complete commands, and groff reads the manual pages.
+check-completions: setup
+	@Scripts/setup-tests
+	@swift build --product sluice
+	@Scripts/check-completions
 
 # A real browser walks through the console. Pictures of all screens are in .build/console.
 check-console: setup

@@ -12,58 +12,30 @@ package struct CommandLineTool: Sendable {
         // The help that explains an error.
         var hint = "sluice help"
         do throws(UsageError) {
-            guard let word = words.first else {
+            guard let word = words.first, !Help.isWanted(word) else {
                 Terminal.say(Help.overview)
                 return ExitCode.fine
             }
-            if Help.isWanted(word) { return help(nil) }
             if word == "--version" || word == "version" {
-                try refuseExtraWords(words, than: 1)
+                if words.count > 1 { throw UsageError("sluice \(word): unexpected \(words[1])") }
                 Terminal.say("sluice \(Version.current)")
                 return ExitCode.fine
             }
-            if Array(words.prefix(2)) == ["help", "metrics"] {
-                return try helpOnMetrics(words)
-            }
-            if word == "help" {
-                if words.count > 1, words[1] == "settings" {
-                    hint += " settings"
-                    Terminal.say(try SettingsHelp(Array(words.dropFirst(2))).text())
-                    return ExitCode.fine
-                }
-                try refuseExtraWords(words, than: 2)
-                return try help(about: words.dropFirst())
-            }
             let command = try Command.named(word)
-            hint += " \(command.name)"
+            if word != "help" {
+                hint += " \(word)"
+            } else if words.count > 1, words[1] == "settings" {
+                hint += " settings"
+            }
             let arguments = try Arguments(Array(words.dropFirst()), of: command, programs)
-            if arguments.wantsHelp { return help(command) }
+            if arguments.wantsHelp {
+                Terminal.say(Help.of(command).text)
+                return ExitCode.fine
+            }
             return try command.run(arguments)
         } catch {
             Terminal.complain("\(error.problem) (see: \(hint))")
             return ExitCode.wrong
         }
-    }
-
-    private func refuseExtraWords(_ words: [String], than count: Int) throws(UsageError) {
-        guard words.count > count else { return }
-        throw UsageError("sluice \(words[0]): unexpected \(words[count])")
-    }
-
-    private func help(about words: ArraySlice<String>) throws(UsageError) -> CInt {
-        guard let word = words.first else { return help(nil) }
-        return help(try Command.named(word))
-    }
-
-    private func helpOnMetrics(_ words: [String]) throws(UsageError) -> CInt {
-        let asMarkdown = words.dropFirst(2).first == "--markdown"
-        try refuseExtraWords(words, than: asMarkdown ? 3 : 2)
-        Terminal.say(programs.helpOnMetrics(asMarkdown))
-        return ExitCode.fine
-    }
-
-    private func help(_ command: Command?) -> CInt {
-        Terminal.say(command.map { Help.of($0) } ?? Help.overview)
-        return ExitCode.fine
     }
 }

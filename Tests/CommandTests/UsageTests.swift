@@ -14,7 +14,7 @@ import Testing
         arguments: [
             ["help"], [], ["--help"], ["help", "serve"], ["serve", "--help"], ["help", "check"],
             ["sandbox", "-h"], ["help", "fsck"], ["help", "backup"], ["help", "shards"],
-            ["help", "restore"],
+            ["help", "restore"], ["help", "help"], ["help", "completion"],
         ]
     )
     func help(words: [String]) throws {
@@ -64,6 +64,13 @@ import Testing
             (["fsck", "a", "b"], "sluice fsck: unexpected b (see: sluice help fsck)\n"),
             (["backup"], "backup needs a value: sluice backup FILE (see: sluice help backup)\n"),
             (["backup", "a", "--json=1"], "--json takes no value (see: sluice help backup)\n"),
+            (["help", "--schema"], "--schema does not go with these words (see: sluice help)\n"),
+            (
+                ["help", "settings", "queue", "--man"],
+                "--man does not go with these words (see: sluice help settings)\n"
+            ),
+            (["completion"], "completion needs a value: sluice completion bash|zsh|fish"),
+            (["completion", "bsh"], "unknown shell bsh, did you mean bash?"),
             (["--version", "extra"], "sluice --version: unexpected extra (see: sluice help)\n"),
             (["help", "metrics", "x"], "sluice help: unexpected x (see: sluice help)\n"),
             (["help", "serve", "extra"], "sluice help: unexpected extra (see: sluice help)\n"),

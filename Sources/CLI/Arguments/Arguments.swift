@@ -21,6 +21,7 @@ struct Arguments {
         _ programs: ServerPrograms
     ) throws(UsageError) {
         (self.command, self.programs) = (command, programs)
+        let options = command.options
         var rest = words[...]
         while let word = rest.popFirst() {
             if Help.isWanted(word) {
@@ -34,21 +35,21 @@ struct Arguments {
                 if self.words.count <= command.wordsMax { continue }
                 throw UsageError("sluice \(command.name): unexpected \(word)")
             }
-            guard let option = command.options.first(where: { $0.name == name }) else {
-                let names = command.options.map(\.name)
+            guard let option = options.first(where: { $0.name == name }) else {
+                let names = options.map(\.name)
                 throw .unknown("option", name, among: names)
             }
-            guard values[name] == nil, flags.insert(name).inserted || option.value != nil else {
+            guard values[name] == nil, flags.insert(name).inserted || !option.value.isEmpty else {
                 throw UsageError("\(name) is given twice")
             }
-            guard let placeholder = option.value else {
+            let placeholder = option.value
+            guard !placeholder.isEmpty else {
                 guard parts.count == 1 else {
                     throw UsageError("\(name) takes no value")
                 }
                 continue
             }
-            if placeholder.hasPrefix("[") {
-                // The value is optional, so it must follow "=".
+            guard option.takesWord else {
                 if parts.count == 2 { values[name] = String(parts[1]) }
                 continue
             }

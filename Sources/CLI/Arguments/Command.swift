@@ -16,22 +16,6 @@ struct Command: Sendable {
         Command(name: "sandbox") {
             $0.programs.sandbox($0.inputs, $0.values["--storage"], $0.flags.contains("--resolver"))
         },
-        Command(name: "health") {
-            OperatorCommand($0.inputs, patience: HealthArguments.patience)
-                .run(HealthArguments.request($0))
-        },
-        Command(name: "status", run: StatusArguments.run),
-        asking("destinations", words: 40, DestinationArguments.request),
-        asking("pause", words: 1, DestinationArguments.pause),
-        asking("resume", words: 1, DestinationArguments.pause),
-        asking("flush", words: 1, DestinationArguments.pause),
-        Command(name: "drain", run: DrainArguments.run),
-        asking("credentials", words: 2, RotateArguments.credentials),
-        asking("rotate", words: 1, RotateArguments.request),
-        Command(name: "tail", run: TailArguments.run),
-        asking("queue", QueueArguments.request),
-        Command(name: "route", wordsMax: 1, run: RouteArguments.run),
-        asking("resolve", words: 1, ResolverArguments.request),
         Command(name: "fsck", wordsMax: 1) { arguments throws(UsageError) in
             QueueCheck(path: try arguments.path("DIR"), isJSON: arguments.isJSON).run()
         },
@@ -41,6 +25,25 @@ struct Command: Sendable {
         },
         Command(name: "shards", wordsMax: 2, run: ShardArguments.list),
         Command(name: "restore", wordsMax: 2, run: ShardArguments.restore),
+        Command(name: "help", wordsMax: 2, run: HelpArguments.run),
+        Command(name: "completion", wordsMax: 1, run: Completion.run),
+        // For a running gateway.
+        Command(name: "health") {
+            OperatorCommand($0.inputs, patience: HealthArguments.patience)
+                .run(HealthArguments.request($0))
+        },
+        Command(name: "status", run: StatusArguments.run),
+        asking("rotate", words: 1, RotateArguments.request),
+        asking("credentials", words: 2, RotateArguments.credentials),
+        asking("destinations", words: 40, DestinationArguments.request),
+        asking("pause", words: 1, DestinationArguments.pause),
+        asking("resume", words: 1, DestinationArguments.pause),
+        asking("flush", words: 1, DestinationArguments.pause),
+        Command(name: "drain", run: DrainArguments.run),
+        asking("queue", QueueArguments.request),
+        Command(name: "tail", run: TailArguments.run),
+        Command(name: "route", wordsMax: 1, run: RouteArguments.run),
+        asking("resolve", words: 1, ResolverArguments.request),
         Command(name: "console") {
             ConsoleCommand(inputs: $0.inputs).run(makesLink: $0.flags.contains("--open"))
         },
@@ -68,30 +71,15 @@ struct Command: Sendable {
 
     static func named(_ word: String) throws(UsageError) -> Command {
         guard let command = all.first(where: { $0.name == word }) else {
-            throw .unknown("command", word, among: all.map(\.name) + ["help"])
+            throw .unknown("command", word, among: all.map(\.name))
         }
         return command
     }
 
-    /// An option's name and its value's placeholder in the help; nil for an option without a value.
-    typealias Option = (name: String, value: String?)
+    /// Its help, taken apart.
+    var help: [HelpEntry] { HelpEntry.entries(of: Help.of(self).text) }
 
-    /// The options in the help: those with a line of their own and those of the usage. A value
-    /// follows its option after one space.
-    var options: [Option] {
-        let lines = Help.of(self).split(separator: "\n", omittingEmptySubsequences: false)
-        let usage = lines.prefix { !$0.isEmpty }.flatMap {
-            $0.replacing("[", with: "").replacing("]", with: "").split(separator: " --").dropFirst()
-        }
-        let own = lines.filter { $0.hasPrefix("  --") }.map { $0.dropFirst(4) }
-        return (own + usage).map { text in
-            let name = text.prefix { !" [".contains($0) }
-            let rest = text.dropFirst(name.count)
-            let value = rest.drop { $0 == " " }.prefix { $0 != " " }
-            let isFar = rest.isEmpty || rest.hasPrefix("  ")
-            return ("--\(name)", isFar ? nil : String(value))
-        }
-    }
+    var options: [HelpEntry] { help.filter(\.isOption) }
 }
 
 extension Arguments {

@@ -1,7 +1,7 @@
 extension Help {
     /// The commands for a running gateway.
     static let operators = """
-        == health
+        == health: check that it answers, for process supervisors
         Usage: sluice health [OPTIONS]
 
         Checks within four seconds that a gateway runs here and answers. It suits a container's health check
@@ -11,7 +11,7 @@ extension Help {
         \(reach)
 
         Exit code: 0 yes, 1 no, 2 wrong usage or configuration.
-        == status
+        == status: show its state and the ledger
         Usage: sluice status [OPTIONS]
 
         Shows the state of a running gateway. First come intake, delivery, backlog, expiring credentials, and the
@@ -22,7 +22,7 @@ extension Help {
           --cluster               only the cluster: its gateways and shards, the sum of all ledgers, and shards
                                   without a gateway with the reason
         \(closing)
-        == dead-letters
+        == dead-letters: list, show, export, edit, replay or purge logs that SLS refuses
         Usage: sluice dead-letters [list] [FILTER] [OPTIONS]
                sluice dead-letters show ID
                sluice dead-letters export [FILTER]          one JSON object a line
@@ -42,26 +42,31 @@ extension Help {
           --destination NAME      FILTER: of this destination
           --logstore NAME         FILTER: of this logstore
           --code CODE             FILTER: refused with this code, such as PostBodyInvalid
+          --all                   all dead letters
+          --file FILE             the log that replaces the dead letter
         \(closing)
-        == pause
+        == pause: stop a destination's delivery
         Usage: sluice pause NAME | --all
 
         Stops its delivery until it is resumed, even after a restart. Accepted logs wait.
 
+          --all                   for all destinations
         \(closing)
-        == resume
+        == resume: restart a destination's delivery
         Usage: sluice resume NAME | --all
 
         Restarts its delivery.
 
+          --all                   for all destinations
         \(closing)
-        == flush
+        == flush: send a destination's waiting logs now
         Usage: sluice flush NAME | --all
 
         Sends its waiting logs now, without waiting for full packets.
 
+          --all                   for all destinations
         \(closing)
-        == rotate
+        == rotate: set a new AccessKey or STS token
         Usage: sluice rotate [NAME] --file FILE      JSON in STS's form; - is stdin
                sluice rotate [NAME] --environment    ALIBABA_CLOUD_ACCESS_KEY_ID and the other variables
 
@@ -69,20 +74,22 @@ extension Help {
         flight finish with the old one. The secret is never an argument, because every user of the machine can
         read those.
 
+          --file FILE             the credential; it is in no argument
+          --environment           take it from the environment
           --force                 skip the check with SLS
         \(reach)
 
         \(token)
 
         Exit code: 0 it is in use, 1 it is refused or no gateway answers, 2 wrong usage or configuration.
-        == credentials
+        == credentials: list, show, verify or forget credentials
         Usage: sluice credentials [list]
                sluice credentials show NAME
                sluice credentials verify NAME     check the credential in use with SLS
                sluice credentials forget NAME     return to the configured credential
 
         \(closing)
-        == destinations
+        == destinations: list, show, set or reset settings at run time
         Usage: sluice destinations [list]
                sluice destinations show NAME
                sluice destinations set NAME KEY=VALUE…    keys of the file: topic=night packet.logs=1000
@@ -95,7 +102,7 @@ extension Help {
         Settings take effect at once, survive restarts, and override the file until they are reset.
 
         \(closing)
-        == drain
+        == drain: stop intake and deliver the queue
         Usage: sluice drain [OPTIONS]
                sluice drain --end
 
@@ -109,7 +116,7 @@ extension Help {
         \(token)
 
         Exit code: 0 nothing is queued, 1 logs are left or no gateway answers, 2 wrong usage.
-        == tail
+        == tail: show logs as they are accepted
         Usage: sluice tail [FILTER] [OPTIONS]
 
         Shows logs as the gateway accepts them, one a line, until interrupted. A slow reader never delays the
@@ -131,7 +138,7 @@ extension Help {
         \(token)
 
         Exit code: 0 fine, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
-        == queue
+        == queue: show the backlog by destination and stream
         Usage: sluice queue [OPTIONS]
 
         Shows the backlog: the streams of each destination, longest waiting first. A stream is the logs that share
@@ -139,19 +146,19 @@ extension Help {
 
           --destination NAME      only this destination
           --streams N             streams of each destination; default 20, at most 1000
-          --order ORDER           oldest (default), or largest for most bytes first
+          --order oldest|largest  longest waiting first (default), or most bytes first
           --peek                  show the oldest logs of --destination instead; they stay in the queue
           --logstore NAME         with --peek: only of this logstore
           --limit N               with --peek: so many logs; default 20, at most 100
         \(closing)
-        == console
+        == console: print the address of the console in a browser
         Usage: sluice console [--open]
 
         Prints the address of the console, which a browser shows.
 
           --open                  make a link that logs in once, within a minute
         \(closing)
-        == capture
+        == capture: keep requests that devices send, to find a mistake
         Usage: sluice capture start [OPTIONS]        keep the next requests that suit all options
                sluice capture [list]
                sluice capture show ID [N]            its requests, or one of them
@@ -177,7 +184,7 @@ extension Help {
           --file FILE             for replay: JSON with edited `filters`, `routes` or `unrouted`
           --send                  for replay: send the logs again, marked with the tag sluice_replay
         \(closing)
-        == resolve
+        == resolve: show what resolvers answer for a host, and whether its addresses connect
         Usage: sluice resolve                   the resolvers, and the addresses in use
                sluice resolve HOST [OPTIONS]    ask all resolvers, beside the cache
                sluice resolve [HOST] --refresh  ask again for the addresses in use
@@ -186,13 +193,14 @@ extension Help {
         that they answer, and checks the certificate for the host's name.
 
           --with NAME             ask this resolver only; `system` is one
+          --refresh               ask again for the addresses in use, of all hosts or of one
           --port PORT             connect to this port; default the destination's, else 443
         \(reach)
 
         \(token)
 
         Exit code: 0 asked, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
-        == route
+        == route: show what filters and routes do with logs, also without a gateway
         Usage: sluice route TAG [--file FILE] [OPTIONS]                ask the running gateway
                sluice route TAG [--file FILE] --config FILE [--json]   ask a configuration file, no gateway needed
 
@@ -219,19 +227,19 @@ extension Help {
         \(token)
 
         Exit code: 0 tested, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
-        == refusals
+        == refusals: show the last refused requests, with reasons
         Usage: sluice refusals
 
         Shows the last 200 refused requests, newest first: who sent them, and why they were refused.
 
         \(closing)
-        == clients
+        == clients: show devices' keys, what they sent and their budgets
         Usage: sluice clients
 
         Shows devices' keys with what they sent, their budgets and refusals.
 
         \(closing)
-        == configuration
+        == configuration: show every setting in force, and where it was given
         Usage: sluice configuration
 
         Shows every setting in force and where it was given, without secrets.

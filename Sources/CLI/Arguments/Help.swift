@@ -7,51 +7,58 @@ enum Help {
         word == "--help" || word == "-h"
     }
 
-    static let overview = """
-        Sluice \(Version.current): takes logs from devices without keys, keeps them on disk, and forwards
+    static let title = "log forwarding gateway for Alibaba Cloud Simple Log Service (SLS)"
+    static let purpose = """
+        takes logs from devices without keys, keeps them on disk, and forwards
         them signed to Alibaba Cloud Simple Log Service (SLS).
+        """
+    static let trial = "To try it without an account: sluice serve --sandbox"
+
+    static var overview: String {
+        """
+        Sluice \(Version.current): \(purpose)
 
         Usage: sluice COMMAND [OPTIONS]
 
-          serve      run the gateway
-          check      check the configuration and list its errors
-          sandbox    run an SLS look-alike
-          fsck       check a whole queue and report damage
-          backup     copy the queue into a file, even while the gateway runs
-          shards     list the shards of a cluster, or move a queue there
-          restore    write the queue of a shard into a file
-          help       describe a command; help metrics and help settings list all of them
-          --version  print the version
+        \(list(local))
+          --version     print the version
 
         Commands for a running gateway:
 
-          health        check that it answers, for process supervisors
-          status        show its state and the ledger
-          rotate        set a new AccessKey or STS token
-          credentials   list, show, verify or forget credentials
-          destinations  list, show, set or reset settings at run time
-          pause, resume, flush
-                        stop a destination's delivery, restart it, or send all waiting logs now
-          drain         stop intake and deliver the queue
-          queue         show the backlog by destination and stream
-          tail          show logs as they are accepted
-          route         show what filters and routes do with logs, also without a gateway
-          resolve       show what resolvers answer for a host, and whether its addresses connect
-          console       print the address of the console in a browser
-          capture       keep requests that devices send, to find a mistake
-          refusals      show the last refused requests, with reasons
-          clients       show devices' keys, what they sent and their budgets
-          configuration show every setting in force, and where it was given
-          dead-letters  list, show, export, edit, replay or purge logs that SLS refuses
+        \(list(remote))
 
-        To try it without an account: sluice serve --sandbox
+        \(trial)
         """
+    }
 
-    static func of(_ command: Command) -> String { texts[command.name] ?? "" }
+    private static func list(_ pages: [String: Page]) -> String {
+        Command.all.compactMap { command in
+            pages[command.name].map { "  \(command.name.padded(to: 14))\($0.summary)" }
+        }.joined(separator: "\n")
+    }
 
-    /// By command. In the source, `== NAME` begins the text of a command.
-    private static let texts = View.sections(of: program + operators)
-        .mapValues { $0.joined(separator: "\n") }
+    /// What is known about a command.
+    struct Page {
+        let summary: String
+        let text: String
+    }
+
+    static func of(_ command: Command) -> Page {
+        local[command.name] ?? remote[command.name] ?? Page(summary: "", text: "")
+    }
+
+    private static let local = pages(program)
+    /// For a running gateway.
+    private static let remote = pages(operators)
+
+    /// By command. In the source, `== NAME: SUMMARY` begins the text of a command.
+    private static func pages(_ text: String) -> [String: Page] {
+        let pages = View.sections(of: text).map { title, lines in
+            let parts = title.split(separator: ": ", maxSplits: 1).map(String.init)
+            return (parts[0], Page(summary: parts[1], text: lines.joined(separator: "\n")))
+        }
+        return Dictionary(uniqueKeysWithValues: pages)
+    }
 
     // MARK: - What several texts have
 
@@ -91,7 +98,7 @@ enum Help {
     // MARK: - The program and its files
 
     private static let program = """
-        == serve
+        == serve: run the gateway
         Usage: sluice serve [OPTIONS]
 
         Runs the gateway until SIGTERM or SIGINT. It then delivers for up to drain_timeout and keeps the
@@ -107,7 +114,7 @@ enum Help {
         the key. SLUICE_ADMIN_TOKEN or SLUICE_ADMIN_TOKEN_FILE sets the admin token.
 
         Exit code: 0 stopped by a signal, 1 failed, 2 wrong usage or configuration.
-        == check
+        == check: check the configuration and list its errors
         Usage: sluice check [OPTIONS]
 
         Reads the configuration like `serve`, and prints a summary or all its errors. With
@@ -119,7 +126,7 @@ enum Help {
           --offline               ask no server
 
         Exit code: 0 valid, 1 the servers cannot be used, 2 invalid.
-        == sandbox
+        == sandbox: run an SLS look-alike
         Usage: sluice sandbox [OPTIONS]
 
         Runs an SLS look-alike. It checks signatures, digests, sizes and limits as SLS documents them,
@@ -132,7 +139,7 @@ enum Help {
 
         Requests must be signed with ALIBABA_CLOUD_ACCESS_KEY_ID and ALIBABA_CLOUD_ACCESS_KEY_SECRET from
         the environment. If they are missing, the sandbox creates and prints a key.
-        == fsck
+        == fsck: check a whole queue and report damage
         Usage: sluice fsck DIR | FILE [--json]
 
         Checks the whole queue in a data directory that no gateway uses, or in a backup file: the database's
@@ -142,7 +149,7 @@ enum Help {
           --json                  print JSON, for scripts
 
         Exit code: 0 fine, 1 damaged or unreadable, 2 wrong usage.
-        == backup
+        == backup: copy the queue into a file, even while the gateway runs
         Usage: sluice backup FILE [OPTIONS]
                sluice backup - >FILE              for a container
 
@@ -158,7 +165,7 @@ enum Help {
         were delivered since the backup are sent again.
 
         Exit code: 0 copied and checked, 1 failed, 2 wrong usage or configuration.
-        == shards
+        == shards: list the shards of a cluster, or move a queue there
         Usage: sluice shards [OPTIONS]
                sluice shards add DIR [OPTIONS]     make the queue of a stopped gateway a shard
 
@@ -174,7 +181,7 @@ enum Help {
           --json                  print JSON, for scripts
 
         Exit code: 0 done, 1 failed or the servers cannot be used, 2 wrong usage or configuration.
-        == restore
+        == restore: write the queue of a shard into a file
         Usage: sluice restore SHARD FILE [OPTIONS]
                sluice restore SHARD DIR --take    move the shard out of the cluster
 
@@ -185,11 +192,30 @@ enum Help {
         With --take the shard becomes the queue of the data directory DIR, for a gateway with queue.engine: sqlite,
         and is no shard any more. No gateway may have it. If it is cut off, run it again: no log is delivered twice.
 
+          --take                  move it, instead of a copy
           --partial               if the log is damaged, keep what is whole before the damage
           --config FILE           a YAML file of the cluster            SLUICE_CONFIG
           --json                  print JSON, for scripts
 
         Exit code: 0 restored, 1 failed, or restored in part, 2 wrong usage or configuration.
+        == help: describe a command; help metrics and help settings list all of them
+        Usage: sluice help [COMMAND]                  this list, or options and exit codes of a command
+               sluice help settings [GROUP | KEY]     all settings of the configuration file, some or one
+               sluice help metrics                    all metrics
 
+          --man                   the manual page sluice(1), or sluice.yaml(5) with `settings`
+          --schema                with `settings`: the JSON schema of the file. With `settings DestinationPatch`
+                                  or `settings DestinationSettings`: of a part of the admin API
+          --markdown              with `settings GROUP` or `metrics`: the tables of the pages in docs
+
+        An editor that knows YAML checks the file with the schema: write it to sluice.schema.json, and begin the
+        file with the line
+
+          # yaml-language-server: $schema=sluice.schema.json
+        == completion: print what makes a shell complete commands
+        Usage: sluice completion bash|zsh|fish
+
+        Prints a script with which the shell completes commands, options and their values. bash and zsh load it
+        by `source <(sluice completion SHELL)`, fish by `sluice completion fish | source`.
         """
 }

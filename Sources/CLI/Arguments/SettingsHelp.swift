@@ -5,51 +5,44 @@ import System
 struct SettingsHelp {
     private static let columns = 100
 
-    static let usage = """
+    private static let introduction = """
         Usage: sluice help settings [GROUP | KEY]
-               sluice help settings --markdown GROUP    the table of a page in docs
-               sluice help settings --schema [NAME]     JSON schema of the file, or of DestinationPatch
-                                                        or DestinationSettings of the admin API
-
-        An editor that knows YAML checks the file with the schema: write it to sluice.schema.json, and begin the
-        file with  # yaml-language-server: $schema=sluice.schema.json
 
         Groups:
         """
 
-    private let words: [String]
+    /// A group, a key or a schema.
+    private let name: String?
 
-    init(_ words: [String]) {
-        self.words = words
+    init(_ name: String?) {
+        self.name = name
     }
 
-    func text() throws(UsageError) -> String {
-        if let extra = words.dropFirst(words.first?.hasPrefix("--") == true ? 2 : 1).first {
-            throw UsageError("sluice help settings: unexpected \(extra)")
-        }
-        switch words.first {
-        case nil: return overview
-        case "--schema": return try schema(words.dropFirst().first)
-        case "--markdown":
-            guard let name = words.dropFirst().first else {
-                throw UsageError("--markdown needs a value: --markdown GROUP")
+    func text(_ options: Set<String>) throws(UsageError) -> String {
+        switch (name, options) {
+        case (nil, []): return overview
+        case (nil, ["--man"]): return ManualPage.settings
+        case (_, ["--schema"]): return try schema()
+        case (let name?, ["--markdown"]):
+            guard let table = SettingsReference.all.first(where: { $0.name == name }) else {
+                throw unknown(name)
             }
-            let tables = SettingsReference.all.filter { $0.name == name }
-            guard let table = tables.first else { throw unknown(name) }
             return table.markdown
-        case let word?: return try table(word)
+        case (let word?, []): return try table(word)
+        case (nil, ["--markdown"]): throw UsageError("--markdown needs a group")
+        default: throw HelpArguments.misplaced(options)
         }
     }
 
     private var overview: String {
         let names = SettingsReference.all.map { table in
             let keys = table.rows.map(\.path).joined(separator: ", ")
-            return wrapped("  " + padded(table.name, 24), keys)
+            return wrapped("  " + table.name.padded(to: 24), keys)
         }
-        return ([Self.usage] + names).joined(separator: "\n")
+        return ([Self.introduction] + names).joined(separator: "\n")
     }
 
-    private func schema(_ name: String?) throws(UsageError) -> String {
+    private func schema() throws(UsageError) -> String {
         switch name {
         case nil: return SettingsReference.fileSchema
         case "DestinationPatch": return SettingsReference.patchSchema
@@ -69,7 +62,7 @@ struct SettingsHelp {
                 let title = table.groups.joined(separator: ", ")
                 return (title.isEmpty ? [] : ["\(title):"]).joined()
                     + rows.map { path, setting in
-                        let start = "\n  " + padded(path, width)
+                        let start = "\n  " + path.padded(to: width)
                         return wrapped(
                             start,
                             "\(setting.plainHelp) (default: \(setting.plainDefault))"
@@ -86,19 +79,17 @@ struct SettingsHelp {
     }
 
     private func details(_ key: String, _ setting: SettingDescription) -> String {
+        let facts = Self.facts(setting).map { wrapped("  " + $0.padded(to: 10), $1) }
+        return ([key, wrapped("  ", setting.plainHelp), ""] + facts).joined(separator: "\n")
+    }
+
+    /// What it wants, and so on, under short names.
+    static func facts(_ setting: SettingDescription) -> [(name: String, fact: String)] {
         let bounds = setting.bounds.map { ", \($0)" } ?? ""
-        var lines = [
-            key, wrapped("  ", setting.plainHelp), "",
-            wrapped("  wants     ", setting.wants + bounds),
-            wrapped("  default   ", setting.plainDefault),
-        ]
-        if !setting.sources.isEmpty {
-            lines.append("  also      \(setting.sources.joined(separator: ", "))")
-        }
-        lines.append(
-            "  a reload  \(setting.isImmediate ? "applies it at once" : "wants a restart")"
-        )
-        return lines.joined(separator: "\n")
+        let also = setting.sources.joined(separator: ", ")
+        return [("wants", setting.wants + bounds), ("default", setting.plainDefault)]
+            + (also.isEmpty ? [] : [("also", also)])
+            + [("a reload", setting.isImmediate ? "applies it at once" : "wants a restart")]
     }
 
     private func unknown(_ word: String) -> UsageError {
@@ -106,10 +97,6 @@ struct SettingsHelp {
             [table.name] + table.rows.map { table.fullKey($0.path) }
         }
         return .unknown("group or key", word, among: names)
-    }
-
-    private func padded(_ text: String, _ width: Int) -> String {
-        text + String(repeating: " ", count: max(1, width - text.count))
     }
 
     /// The text behind its start, each further line as far to the right.
@@ -131,4 +118,9 @@ struct SettingsHelp {
 
 extension String {
     fileprivate var trimmedStart: String { String(drop { $0 == "\n" }) }
+
+    /// With a space at its end at least.
+    func padded(to width: Int) -> String {
+        self + String(repeating: " ", count: max(1, width - count))
+    }
 }
