@@ -4,7 +4,7 @@ import secrets
 import socket
 from typing import Any
 
-from clients import browser, chromium, elastic, ios, loki, opentelemetry_exporter, sls_sdk, splunk
+from clients import browser, chromium, elastic, ios, loki, opentelemetry_exporter, sls_sdk, splunk, syslog
 from clients.arrivals import Arrivals
 from harness.check import Check, run_check
 
@@ -33,15 +33,16 @@ def check_clients(check: Check) -> None:
     keys = f"devices: {{ keys: [{{ name: sdk, id: {sls_sdk.IDENTIFIER}, key: {key}, accept: sls }}] }}"
     guarded = check.gateway(DESTINATIONS, keys, data="guarded", sandbox=True)
     resolve_localhost()
-    arrivals = Arrivals(gateway, guarded, key)
+    arrivals = Arrivals(gateway, gateway.own_sandbox())
     for client in CLIENTS:
         before = len(arrivals.expected)
         client.write(arrivals)
         check.say(f"{len(arrivals.expected) - before} logs of {client.__doc__}")
-    check.say(f"{sls_sdk.sign(arrivals)} answers to requests that are signed with a key of the gateway")
+    check.say(f"{sls_sdk.sign(guarded, key)} answers to requests that are signed with a key of the gateway")
     check.complaints += arrivals.complaints()
     check.stop(gateway)
     check.stop(guarded)
+    syslog.check_daemons(check)
 
 
 run_check("check-clients", check_clients)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.gateway import Gateway
+from harness.gateway import Gateway, SandboxControl
 
 Answer = tuple[http.client.HTTPResponse, bytes]
 
@@ -26,7 +26,7 @@ TEXT = 'first\nsecond\t"quoted" \\ 世界 \U0001f600'
 # Fields that the sandbox adds, and the gateway's own name for a packet.
 ADDED = {"__cursor__", "__pack_index__", "__request_id__", "__received__", "__tag__:__pack_id__"}
 # Fields whose value is JSON: neither spaces nor the order of members matter.
-JSON_FIELDS = {"resource", "attribute", "otlp.attribute"}
+JSON_FIELDS = {"resource", "attribute", "otlp.attribute", "structured_data"}
 # Fields that can hold the unique name of a log. Plain text has it in the text.
 NAME_FIELDS = ("id", "content", "line", "message")
 
@@ -57,11 +57,10 @@ class Sent:
 
 
 class Arrivals:
-    """The clients' target, and the logs that must arrive. `guarded` accepts only requests signed with `key`."""
+    """The clients' target, and the logs that must arrive in its sandbox."""
 
-    def __init__(self, gateway: Gateway, guarded: Gateway, key: str) -> None:
-        self.gateway, self.guarded, self.key, self.devices = gateway, guarded, key, gateway.devices
-        self.sandbox = gateway.own_sandbox()
+    def __init__(self, gateway: Gateway, sandbox: SandboxControl) -> None:
+        self.gateway, self.sandbox, self.devices = gateway, sandbox, gateway.devices
         self.expected: dict[str, Sent] = {}
         self.began = int(time.time())
 

@@ -8,6 +8,7 @@ from aliyun.log import LogClient, LogException, LogItem, PutLogsRequest
 from aliyun.log.log_logs_pb2 import LogGroup
 
 from clients.arrivals import TEXT, Arrivals, Sent
+from harness.gateway import Gateway
 
 
 def connect(port: int, endpoint: str, version: str, token: str | None = None) -> LogClient:
@@ -71,9 +72,9 @@ def put(endpoint: str, version: str, key: tuple[str, str], route: str | None, to
     return "taken"
 
 
-def sign(arrivals: Arrivals) -> int:
-    """Writes to another gateway, with right and wrong keys. Returns how many of its answers are as they should be."""
-    endpoint, given = f"http://localhost:{arrivals.guarded.devices}", (IDENTIFIER, arrivals.key)
+def sign(gateway: Gateway, secret: str) -> int:
+    """Writes to a gateway that has this secret, with right and wrong keys. Returns how many of its answers are right."""
+    endpoint, given = f"http://localhost:{gateway.devices}", (IDENTIFIER, secret)
     asked = 0
     for version, route in itertools.product(("v1", "v4"), ROUTES):
         for key, token, expected in (

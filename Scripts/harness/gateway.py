@@ -93,11 +93,16 @@ class NotDrained(Exception):
 
 
 def configuration(
-    data: pathlib.Path, destinations: str, settings: str = "", token: str | None = TOKEN, admin: str = ""
+    data: pathlib.Path,
+    destinations: str,
+    settings: str = "",
+    token: str | None = TOKEN,
+    admin: str = "",
+    listen: str = "127.0.0.1:0",
 ) -> str:
     """Its listeners take free ports. `destinations` and `settings` are lines of YAML, `admin` members of that group."""
     members = ", ".join(filter(None, ['listen: "127.0.0.1:0"', f"token: {token}" if token else "", admin]))
-    return f"listen: 127.0.0.1:0\nadmin: {{ {members} }}\ndata_dir: {data}\n{settings}\ndestinations:\n{destinations}\n"
+    return f"listen: {listen}\nadmin: {{ {members} }}\ndata_dir: {data}\n{settings}\ndestinations:\n{destinations}\n"
 
 
 class Gateway(Program):
@@ -119,11 +124,12 @@ class Gateway(Program):
         seconds: float = 20,
         wait: bool = True,
         admin: str = "",
+        listen: str = "127.0.0.1:0",
         **options: Unpack[LaunchOptions],
     ) -> None:
         self.data, self.own_token = data, token
         file = work / f"sluice-{next(numbers)}.yaml"
-        file.write_text(configuration(data, destinations, settings, token, admin))
+        file.write_text(configuration(data, destinations, settings, token, admin, listen))
         self.began = time.monotonic()
         words = ["serve", *(["--sandbox"] if sandbox else []), "--config", str(file)]
         super().__init__(work, "gateway", words, **options)
