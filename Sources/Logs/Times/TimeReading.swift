@@ -225,6 +225,19 @@ struct Decimal {
         kept += 1
     }
 
+    /// Nil when it has a fraction, or more than 20 digits before the point.
+    var wholeNumber: Int128? {
+        guard digits > 0 else { return 0 }
+        guard (1...20).contains(magnitude) else { return nil }
+        var (rest, behind) = (digits, exponent)
+        while behind < 0 {
+            guard rest % 10 == 0 else { return nil }
+            rest /= 10
+            behind += 1
+        }
+        return isNegative ? -scaled(by: 0) : scaled(by: 0)
+    }
+
     /// The number times a power of ten, cut to a whole one. The magnitude must be at most 20.
     func scaled(by power: Int) -> Int128 {
         var result = digits

@@ -48,6 +48,23 @@ import Testing
         }
     }
 
+    @Test(
+        "Whole numbers may have a point or an exponent, as protobuf's JSON allows",
+        arguments: [
+            ("2.0", "2"), ("1e3", "1000"), ("\"1.5E+1\"", "15"), ("-120e-1", "-12"), ("0.000", "0"),
+            ("-0.0", "0"), ("9223372036854775807.0", "9223372036854775807"),
+            ("-9.223372036854775808e18", "-9223372036854775808"), ("0e999", "0"),
+        ]
+    )
+    func wholeNumbers(number: String, written: String) throws {
+        let record = #"{"body":{"intValue":\#(number)}}"#
+        let logs = try decoders.read(
+            json: #"{"resourceLogs":[{"scopeLogs":[{"logRecords":[\#(record)]}]}]}"#
+        )
+        let log = try #require(try logs.sound.read().first)
+        #expect(log.fields.contains(["content", written]), "\(log.fields)")
+    }
+
     @Test("A log's time is its own, else when it was seen, else its arrival")
     func times() throws {
         let (time, seen) = (UInt64(arrivalSeconds) * 1_000_000_000 - 5, UInt64(7_000_000_008))

@@ -235,7 +235,10 @@ extension OTLPJSONReader {
     ) throws(JSONFault) -> Number {
         if try json.cursor.takeNull() { return 0 }
         let position = json.cursor.position
-        guard let number = Number(decimal: try numberText(&json, else: .integerExpected)) else {
+        let text = try numberText(&json, else: .integerExpected)
+        if let number = Number(decimal: text) { return number }
+        // Also `2.0` and `1e3`.
+        guard let whole = Decimal(text)?.wholeNumber, let number = Number(exactly: whole) else {
             throw OTLPMistake.integerExpected.at(position)
         }
         return number
