@@ -63,6 +63,17 @@ import Testing
         )
     }
 
+    @Test("Ids may be written as any whole number of JSON")
+    func numbers() throws {
+        let end = try DeviceListener()
+        func ask(_ ids: String) throws -> TestAnswer {
+            let body = Array(#"{"acks":[\#(ids)]}"#.utf8)
+            return try end.client.post("\(Self.collector)/ack", body, Self.channel)
+        }
+        #expect(try ask("7.0,1e3").text == #"{"acks":{"7":false,"1000":false}}"#)
+        for id in ["7.5", "-1", "1e20", #""7""#] { #expect(try ask(id).status == 400, "\(id)") }
+    }
+
     @Test("Ids go on over a clock that stands still, goes back or was never set")
     func clocks() {
         let ids = [WallTime.now, .now, WallTime(seconds: 0), WallTime(seconds: -5), .now].map {

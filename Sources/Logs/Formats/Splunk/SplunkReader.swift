@@ -230,25 +230,14 @@ extension JSONLogDecoder {
             try json.cursor.expectToken()
             let position = json.cursor.position
             let (digits, kind) = try json.value(depth: 1)
-            guard kind == .number, let id = number(digits) else {
+            guard kind == .number, let id = Decimal(digits)?.wholeNumber,
+                let id = UInt64(exactly: id)
+            else {
                 throw SplunkMistake.acksExpected.at(position)
             }
             if ids.count < most { ids.append(id) }
             hasElement = try json.cursor.nextElement()
         }
         return ids
-    }
-
-    /// Nil when it has a sign, a fraction or an exponent, or more than 64 bits.
-    private func number(_ digits: UnsafeBufferPointer<UInt8>) -> UInt64? {
-        var number: UInt64 = 0
-        for digit in digits {
-            let (tens, isTooLarge) = number.multipliedReportingOverflow(by: 10)
-            guard (0x30...0x39).contains(digit), !isTooLarge else { return nil }
-            let (sum, isPast) = tens.addingReportingOverflow(UInt64(digit & 15))
-            guard !isPast else { return nil }
-            number = sum
-        }
-        return number
     }
 }
