@@ -106,7 +106,6 @@ package struct HTTPProblem: Error, Equatable, Sendable {
         let code =
             switch problem.status {
             case 408: "RequestTimeout"
-            case 411: "MissingContentLength"
             case 413: "PostBodyTooLarge"
             case 500: "InternalServerError"
             case 503: "ServerBusy"
