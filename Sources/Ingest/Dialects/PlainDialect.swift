@@ -118,7 +118,7 @@ struct PlainQuery {
     }
 
     private static let limits = LogLimits()
-    private static let names: Set = ["time_field", "topic", "source", "format", "status"]
+    static let names: Set = ["time_field", "topic", "source", "format", "status"]
 
     /// The field with a log's time, besides `__time__`.
     private(set) var timeField: String?
