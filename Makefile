@@ -1,5 +1,5 @@
 # Sluice. `make run` and `make test` install everything they need.
-.PHONY: run build test prove check-admin-api check-completions check-clients check-console check-edge check-tls check-manifests check-release check-package test-image release model fuzz races leaks bench bench-outage bench-idle metrics-tables lint format clean setup
+.PHONY: run build test prove check-api check-completions check-clients check-console check-edge check-tls check-manifests check-release check-package test-image release model fuzz races leaks bench bench-outage bench-idle metrics-tables lint format clean setup
 
 RELEASE = swift build -c release --static-swift-stdlib
 
@@ -43,10 +43,10 @@ races: setup
 leaks: setup
 	@Scripts/sanitize address
 
-# Compares the admin listener with its OpenAPI document, using schemathesis.
-check-admin-api: setup
+# Compares both listeners with their OpenAPI documents, using schemathesis.
+check-api: setup
 	@swift build --product sluice
-	@Scripts/check-admin-api
+	@Scripts/check-api
 
 # Real clients write to the gateway. Each log must arrive once and unaltered.
 check-clients: setup
