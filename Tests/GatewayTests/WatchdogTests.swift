@@ -53,6 +53,26 @@ struct WatchdogTests {
         #expect(manager.waiting == "WATCHDOG=1")
     }
 
+    @Test("Threads that are slow in turn do not keep the manager from being told")
+    func slowInTurn() throws {
+        let calls = Locked<[String: @Sendable () -> Void]>([:])
+        let threads = ["http-0", "queue"].map { name in
+            WatchedThread(name: name) { call in calls.withLock { $0[name] = call } }
+        }
+        func call(_ name: String) { calls.withLock { $0.removeValue(forKey: name) }?() }
+        func look() -> String? {
+            clock.wait(timeout: watchdog.pause)
+            watchdog.look(at: threads)
+            return manager.waiting
+        }
+        #expect(look() == "WATCHDOG=1")
+        call("queue")
+        #expect(look() == nil)
+        call("http-0")
+        // The queue is not asked meanwhile, so it cannot be late.
+        #expect(look() == "WATCHDOG=1")
+    }
+
     @Test("Nobody is asked without a watchdog, nor before the pause is over")
     func quiet() throws {
         let never = WatchedThread(name: "queue") { _ in Issue.record("it was asked") }

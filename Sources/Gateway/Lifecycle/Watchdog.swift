@@ -26,25 +26,23 @@ final class Watchdog {
         pause = manager.watchdogTime.map { $0 / 4 }
     }
 
-    /// Tells the manager unless a thread has not called since the last look, then asks all again.
+    /// Once all threads have called, tells the manager and asks them again.
     /// Does nothing before the pause is over.
     func look(at threads: [WatchedThread]) {
         guard let pause, Moment.now >= nextLook else { return }
         nextLook = .now + pause
         let silent = asked.withLock { $0 }
-        if silent.isEmpty { manager.tell(.alive) }
         report(silent)
+        guard silent.isEmpty else { return }
+        manager.tell(.alive)
+        // Only now: threads that are slow in turn would else keep the manager from being told.
         for thread in threads { ask(thread) }
     }
 
     private func ask(_ thread: WatchedThread) {
         let name = thread.name
-        let isNew = asked.withLock { asked in
-            guard asked[name] == nil else { return false }
-            asked[name] = .now
-            return true
-        }
-        if isNew { thread.call { [asked] in asked.withLock { $0[name] = nil } } }
+        asked.withLock { $0[name] = .now }
+        thread.call { [asked] in asked.withLock { $0[name] = nil } }
     }
 
     /// Once for each thread that does not call; the restart may follow.
