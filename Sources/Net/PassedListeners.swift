@@ -54,13 +54,23 @@ package struct PassedListeners: Sendable {
         listeners.first { $0.address.isSame(as: address) }
     }
 
-    /// Each must belong to an address of the configuration: on another one clients would wait
-    /// without end.
+    /// Each must belong to an address of the configuration, and no two to the same: on another one
+    /// clients would wait without end.
     package func check(against configured: [(key: String, address: ListenAddress)])
         throws(StartProblem)
     {
         let strange = listeners.first { listener in
             !configured.contains { listener.address.isSame(as: $0.address) }
+        }
+        for (key, address) in configured {
+            let count = listeners.count { $0.address.isSame(as: address) }
+            guard count <= 1 else {
+                throw StartProblem(
+                    "the service manager passed \(count) sockets for \(key): \(address), of which"
+                        + " one would be served; leave one ListenStream="
+                        + " (systemctl cat sluice.socket)"
+                )
+            }
         }
         guard let strange else { return }
         let known = configured.map { "\($0.key): \($0.address)" }.joined(separator: ", ")

@@ -80,6 +80,16 @@ import Testing
         }
     }
 
+    @Test("Two sockets for one address are refused, because one would not be served")
+    func twice() throws {
+        let kept = try Listener(local)
+        let both = try (0..<2).map { _ in try Listener(passed: copy(of: kept)) }
+        let problem = #expect(throws: StartProblem.self) {
+            try PassedListeners(both).check(against: [("listen", kept.address)])
+        }
+        #expect(problem?.description.contains("2 sockets for listen") == true)
+    }
+
     @Test(
         "A socket on an address that no listener has is refused, with the addresses and the remedy"
     )
