@@ -116,19 +116,22 @@ package struct Service: Sendable {
     private func waitForStop(_ gateway: Gateway, _ inbox: Mailbox<Signal>, _ wakeUp: WakeUp) {
         let manager = ServiceManager(inputs.environment)
         manager.tell(.ready, .status("devices: \(gateway.deviceAddress)"))
-        defer { manager.tell(.stopping) }
+        // A reload that ends during the stop must not tell that the gateway is ready.
+        let isStopping = Locked(false)
+        defer {
+            isStopping.withLock { $0 = true }
+            manager.tell(.stopping)
+        }
         let watchdog = Watchdog(manager, gateway.journal)
         while true {
             watchdog.look(at: gateway.watched)
             wakeUp.wait(timeout: watchdog.pause)
-            for signal in inbox.takeAll() {
-                switch signal {
-                case .stop: return
-                case .reload:
-                    manager.tell(.reloading)
-                    gateway.reread { manager.tell(.ready) }
-                }
-            }
+            let signals = inbox.takeAll()
+            if signals.contains(.stop) { return }
+            // One reload follows all signals before it.
+            guard signals.contains(.reload) else { continue }
+            manager.tell(.reloading)
+            gateway.reread { if !isStopping.withLock({ $0 }) { manager.tell(.ready) } }
         }
     }
 
