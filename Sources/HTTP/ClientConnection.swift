@@ -238,7 +238,9 @@ struct ConnectionTable {
         PollToken(slot: UInt32(slot), generation: 0)
     }
 
-    var isEmpty: Bool { slots.count - freeSlots.count == Self.firstConnection }
+    var count: Int { slots.count - freeSlots.count - Self.firstConnection }
+
+    var isEmpty: Bool { count == 0 }
 
     /// A copy, so a connection may close while the caller goes through it.
     var all: [ClientConnection] { slots.compactMap(\.self) }

@@ -7,6 +7,8 @@ import System
 struct Acceptor {
     /// nil once the server stops.
     var listener: Listener?
+    /// All loops that watch the listener, if it is a passed one.
+    let sharing: [LoopPort]
     let tls: TLSContext?
     let proxies: ProxyTrust?
     let journal: Journal
@@ -22,8 +24,6 @@ struct Acceptor {
 extension EventLoop {
     /// Connections that one round accepts before others get a turn.
     private static let acceptsPerRound = 64
-    /// Of a socket that all loops watch: the loop that wakes first must leave some to the others.
-    private static let sharedAcceptsPerRound = 1
     /// Connections that are refused with an answer at a time, so that the client can read it.
     private static let refusedAtOnceMax = 256
     private static let acceptPause = Duration.milliseconds(100)
@@ -37,19 +37,44 @@ extension EventLoop {
         )
     }
 
-    func acceptPending(upTo count: Int? = nil) {
+    func acceptPending(upTo count: Int = acceptsPerRound) {
         guard let listener = acceptor.listener, !acceptor.isPaused else { return }
-        let usual = listener.isPassed ? Self.sharedAcceptsPerRound : Self.acceptsPerRound
-        for _ in 0..<(count ?? usual) {
+        for _ in 0..<count {
             do throws(SystemError) {
                 switch listener.accept() {
-                case .connection(let socket, let peer): try admitConnection(socket, from: peer)
+                case .connection(let descriptor, let peer): try place(descriptor, from: peer)
                 case .noneWaiting: return
                 case .exhausted(let error): throw error
                 }
             } catch {
                 return pauseAccepting(listener, because: error)
             }
+        }
+    }
+
+    /// Gives the connection to the loop that has the fewest.
+    private func place(
+        _ descriptor: consuming OwnedDescriptor,
+        from peer: SocketAddress
+    ) throws(SystemError) {
+        let mine = connections.count
+        let other = acceptor.sharing.min { $0.share.count < $1.share.count }
+        if let other, other !== port, other.share.count < mine {
+            guard let kept = other.take(descriptor, from: peer) else { return }
+            return try admitConnection(Socket(kept), from: peer)
+        }
+        try admitConnection(Socket(descriptor), from: peer)
+    }
+
+    /// Takes a connection that another loop has accepted.
+    func takeConnection(_ number: CInt, from peer: SocketAddress) {
+        defer { port.share.settle() }
+        do throws(SystemError) {
+            try admitConnection(Socket(OwnedDescriptor(taking: number)), from: peer)
+            port.share.show(connections.count)
+        } catch {
+            guard let listener = acceptor.listener else { return }
+            pauseAccepting(listener, because: error)
         }
     }
 

@@ -73,13 +73,14 @@ final class EventLoop {
             for slot in due { expire(slot) }
             due.removeAll(keepingCapacity: true)
             if let until = lastRequestsUntil, now >= until { endLastRequests() }
+            port.share.show(connections.count)
             sendLocalAnswers()
         }
     }
 
     private var isDone: Bool {
         guard let stopDeadline else { return false }
-        return now >= stopDeadline || connections.isEmpty
+        return now >= stopDeadline || (connections.isEmpty && !port.share.isAwaiting)
     }
 
     private var timeToSleep: Duration? {
@@ -117,6 +118,7 @@ final class EventLoop {
         for message in port.mailbox.takeAll() {
             switch message {
             case .answer(let token, let response): deliver(response, to: token)
+            case .connection(let number, let peer): takeConnection(number, from: peer)
             case .more(let token): continueStream(of: token)
             case .callbacks(let callbacks):
                 for callback in callbacks { callback() }
@@ -152,6 +154,7 @@ final class EventLoop {
     /// `lastRequests` an open connection may bring one more.
     func beginStopping(by deadline: Moment, _ lastRequests: Moment) {
         lastRequestsUntil = lastRequests > now ? lastRequests : nil
+        port.share.close()
         stopDeadline = stopDeadline.map { min($0, deadline) } ?? deadline
         guard let listener = acceptor.listener else { return }
         // Clients in the backlog believe that they are connected, and closing the listener would

@@ -104,6 +104,7 @@ package final class HTTPServer: Sendable {
             let port = ports[index]
             let acceptor = Acceptor(
                 listener: listener,
+                sharing: listener.isPassed ? ports : [],
                 tls: configuration.tls,
                 proxies: configuration.proxies,
                 journal: journal,
@@ -169,6 +170,9 @@ package final class HTTPServer: Sendable {
     package var loops: [(name: String, thread: any CallbackThread)] {
         ports.enumerated().map { ("\(name)-\($0)", $1) }
     }
+
+    /// For tests.
+    var acceptedByLoops: [Int] { ports.map { $0.counters.counts[.accepted] } }
 
     package var counters: Counts<HTTPCounter> {
         var counters = largeRequests.counters.counts

@@ -7,6 +7,8 @@ import System
 final class LoopPort: Sendable {
     enum Message: Sendable {
         case answer(PollToken, Response)
+        /// A descriptor that another loop accepted and reserved a place for.
+        case connection(CInt, from: SocketAddress)
         /// The connection's stream has bytes to take.
         case more(PollToken)
         /// Work of other threads that ends with answers.
@@ -20,6 +22,7 @@ final class LoopPort: Sendable {
     let counters = LoopCounters()
     let budgets: Budgets
     let connectionCount: ConnectionCount
+    let share = ConnectionShare()
 
     /// The thread that runs the loop; 0 before it starts.
     private let thread = Atomic<pthread_t>(0)
@@ -52,6 +55,17 @@ final class LoopPort: Sendable {
         }
     }
 
+    /// Gives the loop a connection; nil: it was given. A loop that stops does not take it.
+    func take(_ descriptor: consuming OwnedDescriptor, from peer: SocketAddress) -> OwnedDescriptor? {
+        guard share.reserve() else {
+            share.settle()
+            wakeUp.signal()
+            return descriptor
+        }
+        post(.connection(descriptor.released(), from: peer))
+        return nil
+    }
+
     func post(_ message: Message) {
         mailbox.post(message)
         // The mailbox's lock orders this load and `end`: either that one takes the message, or the
@@ -75,6 +89,7 @@ final class LoopPort: Sendable {
             switch message {
             case .answer(_, let response): response.stream?.close()
             case .callbacks(let callbacks): for callback in callbacks { callback() }
+            case .connection(let number, _): _ = OwnedDescriptor(taking: number)
             case .more, .stop: continue
             }
         }

@@ -243,7 +243,7 @@ package final class Listener: Sendable {
     }
 
     package enum Accepted: ~Copyable {
-        case connection(Socket, from: SocketAddress)
+        case connection(OwnedDescriptor, from: SocketAddress)
         case noneWaiting
         /// Usually no descriptor or memory is left; wait before the next try.
         case exhausted(SystemError)
@@ -254,7 +254,7 @@ package final class Listener: Sendable {
             var peer = SocketAddress()
             let number = peer.filled { sluice_accept(socket.number, $0, $1) }
             if number >= 0 {
-                return .connection(Socket(OwnedDescriptor(taking: number)), from: peer)
+                return .connection(OwnedDescriptor(taking: number), from: peer)
             }
             let code = errno
             switch code {

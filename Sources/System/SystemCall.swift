@@ -60,6 +60,13 @@ package struct OwnedDescriptor: ~Copyable, Sendable {
         self.number = number
     }
 
+    /// Gives the descriptor to somebody who will close it.
+    package consuming func released() -> CInt {
+        let number = number
+        discard self
+        return number
+    }
+
     // On Linux the descriptor is closed even when close reports EINTR, so close is never retried.
     deinit { _ = Glibc.close(number) }
 }

@@ -77,12 +77,23 @@ struct PassedListenerTests {
         #expect(client.answer() == nil)
     }
 
-    @Test("Loops that share one socket serve all its connections")
-    func shares() throws {
+    @Test("Loops divide the connections of one socket, also those that waited in its backlog")
+    func divides() throws {
+        let waiting = try (0..<64).map { _ in try client() }
         let server = try server(loops: 4)
-        let clients = try (0..<64).map { _ in try client() }
-        for client in clients { client.send(ask) }
-        for client in clients { #expect(client.answer()?.status == 200) }
-        #expect(server.counters[.accepted] == 64)
+        func serves(_ client: TestConnection) {
+            client.send(ask)
+            #expect(client.answer()?.status == 200)
+        }
+        waiting.forEach(serves)
+        let later = try (0..<64).map { _ in
+            let client = try client()
+            serves(client)
+            return client
+        }
+        let shares = server.acceptedByLoops
+        #expect(shares.reduce(0, +) == 128)
+        #expect(shares.allSatisfy { (16...48).contains($0) }, "a loop has too many: \(shares)")
+        withExtendedLifetime((waiting, later)) {}
     }
 }

@@ -187,6 +187,7 @@ extension EventLoop {
         let limits = HTTPServer.Limits()
         let acceptor = Acceptor(
             listener: listener,
+            sharing: [],
             tls: tls,
             proxies: nil,
             journal: .silent,
