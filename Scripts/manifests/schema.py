@@ -30,7 +30,8 @@ def check_schema() -> None:
     def mistakes(configuration: Any) -> list[str]:
         return [f"{error.json_path}: {error.message}" for error in validator.iter_errors(configuration)]
 
-    for sample in SAMPLES:
+    # The package's sample is not yet a configuration for the program.
+    for sample in [*SAMPLES, "Docker/debian/sluice.yaml"]:
         found = mistakes(yaml.safe_load(pathlib.Path(sample).read_text()))
         expect(not found, f"{SCHEMA} refuses {sample}: {found}")
     examples = 0
