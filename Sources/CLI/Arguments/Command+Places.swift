@@ -16,7 +16,8 @@ extension Command {
             case "COMMAND": all.map(\.name)
             case "GROUP": SettingsReference.all.map(\.name)
             case "FILE", "DIR": [String(part)]
-            default: part.first?.isLowercase ?? false ? [String(part)] : []
+            // Neither a placeholder nor an example such as "tags.env=prod".
+            default: part.allSatisfy { $0.isLowercase || $0 == "-" } ? [String(part)] : []
             }
         }
     }

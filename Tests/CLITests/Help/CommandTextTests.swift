@@ -103,6 +103,7 @@ import Testing
         #expect(try place("fsck", 0) == ["DIR", "FILE"])
         #expect(try place("restore", 0) == [])
         #expect(try place("restore", 1) == ["FILE", "DIR"])
+        #expect(try place("destinations", 2) == [])
         #expect(try place("help", 0) == Command.all.map(\.name) + ["settings", "metrics"])
         #expect(try place("help", 1).contains("queue.jetstream"))
         let level = try Command.named("serve").options.first { $0.name == "--log-level" }
