@@ -72,7 +72,9 @@ def take(trial: Trial, name: str, data: pathlib.Path, binary: str) -> None:
 
 def check(trial: Trial) -> None:
     this, before = os.environ["SLUICE"], os.environ.get("SLUICE_BEFORE")
-    for kept in sorted(KEPT.glob("*.tar.gz")):
+    queues = sorted(KEPT.glob("*.tar.gz"))
+    trial.expect(queues, f"{KEPT} has no queue of a release")
+    for kept in queues:
         data = trial.work / kept.name
         with tarfile.open(kept) as archive:
             archive.extractall(data, filter="data")
