@@ -74,7 +74,7 @@ extension Help {
         flight finish with the old one. The secret is never an argument, because every user of the machine can
         read those.
 
-          --file FILE             the credential; it is in no argument
+          --file FILE             the new credential, as a file; - is stdin
           --environment           take it from the environment
           --force                 skip the check with SLS
         \(reach)

@@ -24,6 +24,9 @@ enum HelpArguments {
     }
 
     static func misplaced(_ options: Set<String>) -> UsageError {
-        UsageError("\(options.sorted().joined(separator: " and ")) does not go with these words")
+        let verb = options.count == 1 ? "does" : "do"
+        return UsageError(
+            "\(options.sorted().joined(separator: " and ")) \(verb) not go with these words"
+        )
     }
 }
