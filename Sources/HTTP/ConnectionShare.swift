@@ -1,8 +1,8 @@
 import Synchronization
 
-/// A loop's part of the connections of a passed socket. All loops watch that socket, and the kernel
-/// wakes the same one again and again; so a loop that accepts a connection gives it to the loop that
-/// has the fewest.
+/// A loop's part of the connections of a passed socket. All loops watch that socket, and the
+/// kernel wakes the same one again and again; so a loop that accepts a connection gives it to the
+/// loop that has the fewest.
 final class ConnectionShare: Sendable {
     /// Those that the loop had after its last round.
     private let present = Atomic<Int>(0)

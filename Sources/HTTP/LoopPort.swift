@@ -56,7 +56,8 @@ final class LoopPort: Sendable {
     }
 
     /// Gives the loop a connection; nil: it was given. A loop that stops does not take it.
-    func take(_ descriptor: consuming OwnedDescriptor, from peer: SocketAddress) -> OwnedDescriptor? {
+    func take(_ descriptor: consuming OwnedDescriptor, from peer: SocketAddress) -> OwnedDescriptor?
+    {
         guard share.reserve() else {
             share.settle()
             wakeUp.signal()
