@@ -57,10 +57,11 @@ extension EventLoop {
         _ descriptor: consuming OwnedDescriptor,
         from peer: SocketAddress
     ) throws(SystemError) {
-        let mine = connections.count
-        let other = acceptor.sharing.min { $0.share.count < $1.share.count }
-        if let other, other !== port, other.share.count < mine {
-            guard let kept = other.take(descriptor, from: peer) else { return }
+        // This round may have added some.
+        port.share.show(connections.count)
+        let fewest = acceptor.sharing.min { $0.share.count < $1.share.count }
+        if let fewest, fewest !== port, fewest.share.count < port.share.count {
+            guard let kept = fewest.take(descriptor, from: peer) else { return }
             return try admitConnection(Socket(kept), from: peer)
         }
         try admitConnection(Socket(descriptor), from: peer)
