@@ -16,7 +16,7 @@ from harness.waiting import Worker
 from proof.attacks import held_connections
 from proof.attacks.hostile_requests import OTLP, PROTOBUF, Body, bombs, floods, heads, shared_attribute
 from proof.clients.device import ConnectionLost, Device, exchange, is_whole, message, post_once, request
-from proof.clients.neighbour import ControlGateway, Neighbour
+from proof.clients.neighbour import EVERY, ControlGateway, Neighbour
 from proof.trial import Trial
 
 # Seconds of wall time that a request may take, times the delay of the machine.
@@ -257,6 +257,8 @@ def check(trial: Trial) -> None:
             gateway.require_drained()
             since, before = time.monotonic(), busy(pid)
             part()
+            # The guesses of a fast machine end between two logs of the neighbour.
+            time.sleep(max(0, since + 2 * EVERY - time.monotonic()))
             until, crowded = time.monotonic(), contention(before, busy(pid))
             if attack.count:
                 attack.say(name)
