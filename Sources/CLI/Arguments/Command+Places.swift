@@ -17,7 +17,7 @@ extension Command {
             case "GROUP": SettingsReference.all.map(\.name)
             case "FILE", "DIR": [String(part)]
             // Neither a placeholder nor an example such as "tags.env=prod".
-            default: part.allSatisfy { $0.isLowercase || $0 == "-" } ? [String(part)] : []
+            default: part.first?.isLowercase ?? false && !part.contains("=") ? [String(part)] : []
             }
         }
     }
