@@ -4,28 +4,29 @@ import Synchronization
 /// kernel wakes the same one again and again; so a loop that accepts a connection gives it to the
 /// loop that has the fewest.
 final class ConnectionShare: Sendable {
-    /// Those that the loop had after its last round.
+    /// The number of connections that the loop has.
     private let present = Atomic<Int>(0)
-    /// Those that other loops are giving to it.
+    /// The number of connections that other loops have reserved a place for, until they arrive.
     private let coming = Atomic<Int>(0)
     private let isClosed = Atomic<Bool>(false)
 
     var count: Int { present.load(ordering: .relaxed) + coming.load(ordering: .relaxed) }
 
-    /// On its loop: how many connections it has.
+    /// Called on its loop when the number of its connections has changed.
     func show(_ count: Int) { present.store(count, ordering: .relaxed) }
 
-    /// Another loop wants to give it a connection; false: it takes none any more.
+    /// Reserves a place for another loop's connection. Returns false if this loop stops; the caller
+    /// then settles the place and keeps the connection.
     func reserve() -> Bool {
         // The loop closes its share before it looks at `coming`, so one of both sees the other.
         coming.add(1, ordering: .sequentiallyConsistent)
         return !isClosed.load(ordering: .sequentiallyConsistent)
     }
 
-    /// The connection that was reserved is there, or was refused.
+    /// Ends a reservation: the connection has arrived, or does not come.
     func settle() { coming.subtract(1, ordering: .sequentiallyConsistent) }
 
-    /// On its loop, which stops: no connection is reserved any more.
+    /// Called on its loop when that stops: later reservations are refused.
     func close() { isClosed.store(true, ordering: .sequentiallyConsistent) }
 
     /// A connection may still come.

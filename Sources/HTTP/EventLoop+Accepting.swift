@@ -57,8 +57,6 @@ extension EventLoop {
         _ descriptor: consuming OwnedDescriptor,
         from peer: SocketAddress
     ) throws(SystemError) {
-        // This round may have added some.
-        port.share.show(connections.count)
         let fewest = acceptor.sharing.min { $0.share.count < $1.share.count }
         if let fewest, fewest !== port, fewest.share.count < port.share.count {
             guard let kept = fewest.take(descriptor, from: peer) else { return }
@@ -72,7 +70,6 @@ extension EventLoop {
         defer { port.share.settle() }
         do throws(SystemError) {
             try admitConnection(Socket(OwnedDescriptor(taking: number)), from: peer)
-            port.share.show(connections.count)
         } catch {
             guard let listener = acceptor.listener else { return }
             pauseAccepting(listener, because: error)
@@ -202,6 +199,7 @@ extension EventLoop {
             isRefused: isRefused
         )
         connections.insert(connection)
+        port.share.show(connections.count)
         do throws(SystemError) {
             try port.poller.watchChanges(of: descriptor, for: token)
         } catch {

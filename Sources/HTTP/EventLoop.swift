@@ -73,7 +73,6 @@ final class EventLoop {
             for slot in due { expire(slot) }
             due.removeAll(keepingCapacity: true)
             if let until = lastRequestsUntil, now >= until { endLastRequests() }
-            port.share.show(connections.count)
             sendLocalAnswers()
         }
     }
@@ -123,7 +122,8 @@ final class EventLoop {
             case .callbacks(let callbacks):
                 for callback in callbacks { callback() }
                 sendLocalAnswers()
-            case .stop(let deadline, let until): beginStopping(by: deadline, until)
+            case .stop(let deadline, let lastRequests):
+                beginStopping(by: deadline, lastRequests: lastRequests)
             }
         }
     }
@@ -152,7 +152,7 @@ final class EventLoop {
 
     /// Stops accepting, lets requests in progress finish, and ends at the deadline. Until
     /// `lastRequests` an open connection may bring one more.
-    func beginStopping(by deadline: Moment, _ lastRequests: Moment) {
+    func beginStopping(by deadline: Moment, lastRequests: Moment) {
         lastRequestsUntil = lastRequests > now ? lastRequests : nil
         port.share.close()
         stopDeadline = stopDeadline.map { min($0, deadline) } ?? deadline
@@ -200,6 +200,7 @@ final class EventLoop {
             connection.socket.breakOff()
         }
         connections.remove(connection.token)
+        port.share.show(connections.count)
         // The stream closes last, because its writer may read these counters.
         connection.stream?.close()
         connection.stream = nil

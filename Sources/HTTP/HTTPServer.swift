@@ -12,7 +12,7 @@ package final class HTTPServer: Sendable {
     package let isPassed: Bool
 
     private let name: String
-    private let ports: [LoopPort]
+    let ports: [LoopPort]
     private let budgets: Budgets
     private let connectionCount: ConnectionCount
     private let largeRequests: LargeRequests
@@ -170,9 +170,6 @@ package final class HTTPServer: Sendable {
     package var loops: [(name: String, thread: any CallbackThread)] {
         ports.enumerated().map { ("\(name)-\($0)", $1) }
     }
-
-    /// For tests.
-    var acceptedByLoops: [Int] { ports.map { $0.counters.counts[.accepted] } }
 
     package var counters: Counts<HTTPCounter> {
         var counters = largeRequests.counters.counts

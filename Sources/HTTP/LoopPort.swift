@@ -55,11 +55,12 @@ final class LoopPort: Sendable {
         }
     }
 
-    /// Gives the loop a connection; nil: it was given. A loop that stops does not take it.
+    /// Hands the loop a connection that another loop accepted. A loop that stops returns it.
     func take(_ descriptor: consuming OwnedDescriptor, from peer: SocketAddress) -> OwnedDescriptor?
     {
         guard share.reserve() else {
             share.settle()
+            // It may have seen the reservation and wait for the connection.
             wakeUp.signal()
             return descriptor
         }

@@ -91,7 +91,7 @@ struct PassedListenerTests {
             serves(client)
             return client
         }
-        let shares = server.acceptedByLoops
+        let shares = server.ports.map { $0.counters.counts[.accepted] }
         #expect(shares.reduce(0, +) == 128)
         #expect(shares.allSatisfy { (16...48).contains($0) }, "a loop has too many: \(shares)")
         withExtendedLifetime((waiting, later)) {}
