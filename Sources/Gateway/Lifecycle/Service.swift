@@ -115,7 +115,12 @@ package struct Service: Sendable {
     /// Reloads as often as a signal asks for it, and keeps the service manager informed.
     private func waitForStop(_ gateway: Gateway, _ inbox: Mailbox<Signal>, _ wakeUp: WakeUp) {
         let manager = ServiceManager(inputs.environment)
-        manager.tell(.ready, .status("devices: \(gateway.deviceAddress)"))
+        if !manager.tell(.ready, .status("devices: \(gateway.deviceAddress)")) {
+            gateway.journal.warning(
+                "the service manager cannot be told that the gateway is ready",
+                ["remedy": "NOTIFY_SOCKET must name a socket that this user may write"]
+            )
+        }
         // A reload that ends during the stop must not tell that the gateway is ready.
         let isStopping = Locked(false)
         defer {
