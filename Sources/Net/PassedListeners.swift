@@ -16,11 +16,10 @@ package struct PassedListeners: Sendable {
 
     /// Takes those that LISTEN_PID and LISTEN_FDS announce for this process. Call it once, before
     /// anything else opens descriptors.
-    package init(_ environment: [String: String]) throws(StartProblem) {
-        try self.init(environment, from: 3)
-    }
-
-    init(_ environment: [String: String], from firstNumber: CInt) throws(StartProblem) {
+    package init(
+        _ environment: [String: String],
+        from firstNumber: CInt = 3
+    ) throws(StartProblem) {
         guard let count = environment["LISTEN_FDS"], environment["LISTEN_PID"] == "\(getpid())"
         else {
             self = .none
@@ -47,8 +46,6 @@ package struct PassedListeners: Sendable {
 
     private static let countMax: CInt = 16
 
-    package var isEmpty: Bool { listeners.isEmpty }
-
     /// The one that listens on the address.
     package func listener(on address: ListenAddress) -> Listener? {
         listeners.first { $0.address.isSame(as: address) }
@@ -66,9 +63,8 @@ package struct PassedListeners: Sendable {
             let count = listeners.count { $0.address.isSame(as: address) }
             guard count <= 1 else {
                 throw StartProblem(
-                    "the service manager passed \(count) sockets for \(key): \(address), of which"
-                        + " one would be served; leave one ListenStream="
-                        + " (systemctl cat sluice.socket)"
+                    "the service manager passed \(count) sockets for \(key): \(address), and only one can"
+                        + " be served; keep one ListenStream= for it (systemctl cat sluice.socket)"
                 )
             }
         }

@@ -10,13 +10,13 @@ package struct ServiceManager: Sendable {
         case stopping
         /// What `systemctl status` shows.
         case status(String)
-        /// The process works; it is restarted when this does not come within `watchdogTime`.
+        /// The process works. The manager restarts it if this does not come in `watchdogTime`.
         case alive
     }
 
     /// A path, or "@" and a name in the abstract namespace.
     private let socketName: String?
-    /// nil: nobody waits for `alive`.
+    /// The time within which `alive` must come again; nil without a watchdog.
     package let watchdogTime: Duration?
 
     package init(_ environment: [String: String]) {

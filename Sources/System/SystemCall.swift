@@ -60,7 +60,7 @@ package struct OwnedDescriptor: ~Copyable, Sendable {
         self.number = number
     }
 
-    /// Gives the descriptor to somebody who will close it.
+    /// Ends the ownership without closing: the caller closes the descriptor, or passes it on.
     package consuming func released() -> CInt {
         let number = number
         discard self

@@ -25,7 +25,7 @@ import Testing
         #expect(passed.listener(on: ListenAddress(host: "127.0.0.1", port: 1)) == nil)
     }
 
-    @Test("A client that connects while nobody serves waits for the next process")
+    @Test("A client that connects while no process accepts waits for the next one")
     func outlivesProcess() throws {
         let kept = try Listener(local)
         let first = try PassedListeners(announced, from: copy(of: kept))

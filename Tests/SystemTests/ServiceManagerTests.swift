@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test("Without a manager nothing is told, and one that is gone is noticed")
-    func nobody() {
+    func noManager() {
         #expect(ServiceManager([:]).tell(.ready))
         #expect(ServiceManager(["NOTIFY_SOCKET": ""]).tell(.ready))
         #expect(!ServiceManager(["NOTIFY_SOCKET": "/nowhere/notify"]).tell(.ready))

@@ -37,8 +37,8 @@ enum Completion {
         #"""
         # bash completion for sluice, printed by `sluice completion bash`.
 
-        # Sets what may stand at a place: behind a command and an option, behind a command and a number of other words,
-        # or, with `-`, all options of a command. Fails for an option without a value.
+        # Sets `words` or `paths` to the candidates for a place: "COMMAND --option" for the option's value,
+        # "COMMAND 0" for the command's first word, "COMMAND -" for its options. Fails for an option without a value.
         _sluice_place() {
             words='' paths=''
             case $1 in
@@ -138,7 +138,7 @@ enum Completion {
         return #"""
             # fish completion for sluice, printed by `sluice completion fish`.
 
-            # Whether the words before are a command's: its name, and as many others as the second argument says.
+            # True if the line has the command $argv[1], and so far $argv[2] words behind it besides options.
             function __sluice_at
                 set -l words (commandline -opc)[2..]
                 test "$words[1]" = "$argv[1]"; or return

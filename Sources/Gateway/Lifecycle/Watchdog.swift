@@ -17,7 +17,7 @@ final class Watchdog {
     private var reported: Set<String> = []
     private var nextLook = Moment.now
 
-    /// How long to wait between looks; nil: nobody wants to know.
+    /// The time between two looks; nil if the manager has no watchdog.
     let pause: Duration?
 
     init(_ manager: ServiceManager, _ journal: Journal) {
