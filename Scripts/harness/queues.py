@@ -22,11 +22,29 @@ from harness.waiting import look_until
 SYNC = 'server_tags: ["sync:always"]'
 
 
+# Each ends with this process; Tests/TestSupport/Programs/FreePort.swift uses the same names.
+RESERVATIONS: list[socket.socket] = []
+
+
 def free_port() -> int:
-    """A port that nothing listens to at this moment: the servers' routes must be known before they start."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
+    """A port for a server whose port must be known before it starts, this process's own from now on.
+
+    The kernel gives its ports above these to connections and to servers that ask for any.
+    """
+    ephemeral = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    for _ in range(1000):
+        port = 10_000 + secrets.randbelow(ephemeral - 10_000)
+        reservation = socket.socket(socket.AF_UNIX)
+        try:
+            reservation.bind(f"\0sluice-test-port-{port}")
+            with socket.socket() as taken:
+                taken.bind(("127.0.0.1", port))
+        except OSError:
+            reservation.close()
+            continue
+        RESERVATIONS.append(reservation)
+        return port
+    raise RuntimeError("no port is free")
 
 
 def stream_of(shard: str, cluster: str) -> str:

@@ -218,6 +218,7 @@ import Testing
         )
         #expect(try check("--offline").exitCode == 0)
         try broker.start()
+        try #require(broker.waitUntilReady(), "\(broker.log)")
         let here = try check()
         #expect(here.exitCode == 0, "\(here.errors)")
         #expect(here.output.contains("the cluster main has 0 shards"))

@@ -183,22 +183,12 @@ import Testing
         #expect(try fetch() == 6)
     }
 
-    /// A free port of this machine, for a program that cannot tell which one it got.
-    private func freePort() throws -> UInt16 {
-        let server = try SandboxServer(
-            SandboxConfiguration(listen: ListenAddress(host: "127.0.0.1", port: 0), keys: []),
-            journal: .silent
-        )
-        defer { server.stop() }
-        return server.address.port
-    }
-
     @Test(
         "unbound is asked over HTTPS",
         .enabled(if: access("/usr/sbin/unbound", X_OK) == 0, "unbound is not installed")
     )
     func unbound() throws {
-        let port = try freePort()
+        let port = freePort()
         let file = directory.file(
             "unbound.conf",
             """

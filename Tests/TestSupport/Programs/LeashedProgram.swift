@@ -50,25 +50,3 @@ package final class LeashedProgram {
 
     package func wait() { shell.wait() }
 }
-
-/// A port that nothing listens to at this moment, for servers that cannot be given a socket.
-package func freePort() -> UInt16 {
-    let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(number) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let port = withUnsafeMutablePointer(to: &address) {
-        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address -> UInt16 in
-            guard bind(number, address, size) == 0, getsockname(number, address, &size) == 0 else {
-                return 0
-            }
-            return address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
-                UInt16(bigEndian: $0.pointee.sin_port)
-            }
-        }
-    }
-    precondition(port > 0, "no port is free")
-    return port
-}
