@@ -3,9 +3,8 @@ import System
 
 /// curl's multi handle: concurrent transfers on one thread with shared connections.
 ///
-/// Unchecked because of the raw handle. Invariant: all calls except `wake` come from one thread, or
-/// from before that thread starts and after it ends. curl allows `curl_multi_wakeup` on any thread,
-/// and its caller holds a reference, so the handle still exists.
+/// Unchecked because of the raw handle and the events. Invariant: all calls except `wake` come from
+/// one thread, or from before that thread starts and after it ends. A `WakeUp` is for any thread.
 package final class TransferLoop: @unchecked Sendable {
     /// A descriptor that also ends a wait.
     package enum Watch {
@@ -15,15 +14,20 @@ package final class TransferLoop: @unchecked Sendable {
     }
 
     private let handle: UnsafeMutableRawPointer
+    private let events: SocketEvents
+    private var hasFailed = false
     /// curl failed in a way that ends no transfer.
-    private(set) var isBroken = false
+    var isBroken: Bool { hasFailed || events.isBroken }
 
     private static let isInitialized = sluice_curl_initialize() == CURLE_OK
 
     /// `connections` bounds the open connections to all hosts together.
     package init(connections: Int) throws(CurlUnavailable) {
-        guard Self.isInitialized, let handle = curl_multi_init() else { throw CurlUnavailable() }
+        guard Self.isInitialized, let events = try? SocketEvents(), let handle = curl_multi_init()
+        else { throw CurlUnavailable() }
         self.handle = handle
+        self.events = events
+        events.attach(to: handle)
         allow(connections: connections)
     }
 
@@ -39,7 +43,7 @@ package final class TransferLoop: @unchecked Sendable {
 
     /// Ends the current wait, or else the next one.
     package func wake() {
-        curl_multi_wakeup(handle)
+        events.wakeUp.signal()
     }
 
     /// Starts a prepared transfer. `perform` calls `whenDone` when it ends, unless it is cancelled.
@@ -57,10 +61,10 @@ package final class TransferLoop: @unchecked Sendable {
         transfer.whenDone = nil
     }
 
-    /// Advances all transfers without waiting; returns how many ended.
+    /// Advances what can go on without waiting; returns how many transfers ended.
     package func perform() -> Int {
-        var running: CInt = 0
-        if curl_multi_perform(handle, &running) != CURLM_OK { isBroken = true }
+        events.takeReady { advance($0.socket, $0.events) }
+        if events.takeTimeout() { advance(CURL_SOCKET_TIMEOUT, 0) }
         var ended = 0
         var left: CInt = 0
         while let message = curl_multi_info_read(handle, &left) {
@@ -83,20 +87,14 @@ package final class TransferLoop: @unchecked Sendable {
     /// Sleeps until a transfer can continue, `wake` is called, the watched descriptor is ready, or
     /// the timeout passes.
     package func wait(_ timeout: Duration, watching watch: Watch? = nil) {
-        let milliseconds = CInt(clamping: timeout.milliseconds)
-        guard let watch else {
-            curl_multi_poll(handle, nil, 0, milliseconds, nil)
-            return
+        events.wait(timeout, watching: watch)
+    }
+
+    private func advance(_ socket: curl_socket_t, _ events: CInt) {
+        var running: CInt = 0
+        if curl_multi_socket_action(handle, socket, events, &running) != CURLM_OK {
+            hasFailed = true
         }
-        var entry = curl_waitfd()
-        switch watch {
-        case .readable(let descriptor):
-            entry.fd = descriptor
-            entry.events = Int16(CURL_WAIT_POLLIN)
-        // poll always reports errors and hang-ups.
-        case .broken(let descriptor): entry.fd = descriptor
-        }
-        if curl_multi_poll(handle, &entry, 1, milliseconds, nil) != CURLM_OK { isBroken = true }
     }
 
     private func set(_ option: CURLMoption, _ value: Int) {
@@ -131,5 +129,5 @@ extension TransferLoop {
 
 /// libcurl cannot be initialised.
 package struct CurlUnavailable: Error, CustomStringConvertible {
-    package var description: String { "libcurl cannot start; is the machine out of memory?" }
+    package var description: String { "libcurl cannot start; is memory or a descriptor missing?" }
 }

@@ -62,6 +62,16 @@ static inline CURLcode sluice_curl_get_text(CURL *easy, CURLINFO info, const cha
     return curl_easy_getinfo(easy, info, text);
 }
 
+/// Makes curl tell of sockets and its timer, with `owner`.
+static inline void sluice_curl_set_events(
+    CURLM *multi, curl_socket_callback sockets, curl_multi_timer_callback timer, void *owner
+) {
+    curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, sockets);
+    curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, owner);
+    curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, timer);
+    curl_multi_setopt(multi, CURLMOPT_TIMERDATA, owner);
+}
+
 static inline CURLMcode sluice_curl_set_multi_number(CURLM *multi, CURLMoption option, long value) {
     return curl_multi_setopt(multi, option, value);
 }
