@@ -33,6 +33,8 @@ final class DeliveryLoop {
     private var held: Set<String> = []
     private var someLeave = false
     private var stopping: Moment?
+    /// The numbers of those with work under way.
+    private var working: Set<Int> = []
     /// Requests sent so far.
     private var sent = 0
 
@@ -68,8 +70,7 @@ final class DeliveryLoop {
                 send(now)
             }
             // Ended transfers have freed places: there may be something to send.
-            let ended = destinations.reduce(loop.perform()) { $0 + $1.carrier.finishEnded() }
-            if ended == 0 { loop.wait(sleep(from: now)) }
+            if loop.perform() + finishEnded() == 0 { loop.wait(sleep(from: now)) }
         }
         for destination in destinations { destination.abandon(loop) }
     }
@@ -92,10 +93,22 @@ final class DeliveryLoop {
                 guard destination.sendNext(now, loop) else { return false }
                 sent += 1
                 destination.lastSent = sent
+                working.insert(destination.agendaEntry.number)
                 return true
             }
         }
         for destination in due { destination.endTurn(now) }
+    }
+
+    /// Returns how much work has ended elsewhere.
+    private func finishEnded() -> Int {
+        var ended = 0
+        for number in working {
+            let carrier = byNumber[number]?.carrier
+            ended += carrier?.finishEnded() ?? 0
+            if carrier?.isIdle ?? true { working.remove(number) }
+        }
+        return ended
     }
 
     private func takeMessages() {
