@@ -139,9 +139,16 @@ extension Destination: SettingGroup {
         .default("by the kind")
         Setting(group: "packet", \.transfer.packet)
         Setting(group: "retry", \.transfer.retry)
-        Setting("concurrency", \.transfer.concurrency, .count(1...256)) {
-            "requests in flight to one logstore at most; to all of them together twice as many"
+        Setting(
+            "concurrency",
+            \.transfer.concurrency,
+            .count(1...256),
+            shownAs: { .number($0.transfer.usualConcurrency) }
+        ) {
+            "requests in flight to one logstore at most; to all of them together twice as many. "
+            "Without it there are 8, and up to 128 where answers take long"
         }
+        .default("`8`, more with the distance")
         Setting("connect_timeout", \.transfer.transport.connectTimeout, timeout) {
             "`20s` on weak networks"
         }
@@ -164,7 +171,7 @@ extension Destination: SettingGroup {
         ) {
             "with `exactly_once`: packets of one logstore that may be in flight at a time, 1 to 512"
         }
-        .default("twice `concurrency`")
+        .default("twice `concurrency`, else `16`")
         Setting("drop_unauthorized", \.transfer.dropsUnauthorized, .boolean) {
             "`true` drops logs that SLS refuses twice with 401 or 404 (for lack of rights, or of "
             "the project or logstore), not for an expired token, and counts them as discarded; "

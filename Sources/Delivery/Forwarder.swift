@@ -37,7 +37,7 @@ package final class Forwarder: Sendable {
             names: names
         )
         let loop = try TransferLoop(
-            forDelivery: destinations.reduce(0) { $0 + 2 * $1.transfer.concurrency }
+            forDelivery: destinations.reduce(0) { $0 + 2 * $1.transfer.concurrencyMax }
         )
         self.loop = loop
         mailbox = Mailbox { loop.wake() }

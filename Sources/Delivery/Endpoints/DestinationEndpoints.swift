@@ -83,10 +83,7 @@ struct DestinationEndpoints {
 
     /// The destination may have more or fewer requests in flight from now on.
     func resize(from old: Int, to places: Int) {
-        for endpoint in endpoints {
-            endpoint.join(places: places)
-            endpoint.leave(places: old)
-        }
+        for endpoint in endpoints { endpoint.resize(from: old, to: places) }
     }
 
     func leads(to endpoint: EndpointState) -> Bool { place(of: endpoint) != nil }

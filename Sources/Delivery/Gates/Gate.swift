@@ -52,7 +52,7 @@ struct Gate {
     private static let handOverTime: Duration = .milliseconds(100)
 
     /// How many may be in flight at most, and at present while the gate is open.
-    private(set) var most: Int
+    var most: Int { didSet { limit = min(limit, most) } }
     var limit: Int
     private let waits: Backoff
     private(set) var inFlight = 0

@@ -25,6 +25,12 @@ class SharedGate<Key: Hashable> {
         gate.widen(to: self.places)
     }
 
+    /// A destination has other places in flight than before.
+    func resize(from old: Int, to places: Int) {
+        join(places: places)
+        leave(places: old)
+    }
+
     /// A destination does not go through it any more.
     func leave(places: Int) {
         precondition(users > 0 && self.places >= places, "a destination leaves a gate once")

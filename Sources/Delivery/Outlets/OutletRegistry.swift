@@ -16,6 +16,8 @@ final class OutletRegistry {
     }
 
     private let entry: AgendaEntry
+    /// What the gate of each new outlet is like, as `GateKeeper` decides.
+    var newGate = Gate(most: 1)
     private var outlets: [String: DeliveryOutlet] = [:]
     private var turns = Turns()
     private var dirty: [DeliveryOutlet] = []
@@ -50,8 +52,8 @@ final class OutletRegistry {
     // MARK: - What the queue has
 
     /// The queue has logs for this logstore.
-    func announced(_ name: Outlet, _ transfer: Destination.Transfer) {
-        let outlet = outlet(name, transfer)
+    func announced(_ name: Outlet) {
+        let outlet = outlet(name)
         outlet.announced()
         markDirty(outlet)
     }
@@ -63,16 +65,16 @@ final class OutletRegistry {
         markDirty(outlet)
     }
 
-    func arrived(_ lease: Lease, _ transfer: Destination.Transfer) {
-        let outlet = outlet(lease.packet.stream.outlet, transfer)
+    func arrived(_ lease: Lease) {
+        let outlet = outlet(lease.packet.stream.outlet)
         outlet.line.arrived(lease, inFlightMax: outlet.gate.limit)
         turns.enlist(outlet)
         markDirty(outlet)
     }
 
-    private func outlet(_ name: Outlet, _ transfer: Destination.Transfer) -> DeliveryOutlet {
+    private func outlet(_ name: Outlet) -> DeliveryOutlet {
         if let known = outlets[name.logstore] { return known }
-        let new = DeliveryOutlet(name, Gate(most: transfer.concurrency, waits: transfer.retry))
+        let new = DeliveryOutlet(name, newGate)
         outlets[name.logstore] = new
         return new
     }

@@ -81,14 +81,14 @@ final class DestinationSender {
         var lease = Lease(packet)
         leases.began(lease)
         if !memory.reserve(content: lease.contentBytes) { lease.dropContent() }
-        outlets.arrived(lease, settings.transfer)
+        outlets.arrived(lease)
         if settings.transfer.retry.times != nil, let outlet = outlets[packet.stream.logstore] {
             gates.endRest(of: outlet, .now)
         }
     }
 
     func announced(_ outlet: Outlet) {
-        outlets.announced(outlet, settings.transfer)
+        outlets.announced(outlet)
     }
 
     func retired(_ outlet: Outlet) { outlets.retired(outlet) }

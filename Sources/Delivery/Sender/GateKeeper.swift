@@ -15,6 +15,7 @@ final class GateKeeper {
     /// The destination's own gate.
     private(set) var project: Gate
     private(set) var places: Places
+    private var concurrency: AdaptiveConcurrency
 
     init(
         _ settings: Destination,
@@ -27,7 +28,8 @@ final class GateKeeper {
         self.entry = entry
         self.outlets = outlets
         self.reporter = reporter
-        places = Places(total: 2 * settings.transfer.concurrency)
+        concurrency = settings.transfer.adaptiveConcurrency
+        places = Places(total: 2 * concurrency.width)
         endpoints = DestinationEndpoints(settings, shared.endpoints, places: places.total)
         quota = shared.quotas.join(
             settings.quota,
@@ -37,6 +39,7 @@ final class GateKeeper {
         project = Gate(most: places.total, waits: settings.transfer.retry)
         // Each outlet begins carefully; together they are bounded by the places.
         project.limit = places.total
+        outlets.newGate = Gate(most: concurrency.width, waits: settings.transfer.retry)
     }
 
     /// The endpoint that requests use now.
@@ -109,6 +112,7 @@ final class GateKeeper {
     func release(_ load: Load, after ending: Ending, _ now: Moment) {
         let (passes, outlet) = (load.passes, load.outlet)
         let (judgement, failure) = (ending.judgement, ending.failure)
+        let isShort = !hasPlace(for: outlet) && outlet.line.hasNext
         places.giveBack(isProbe: passes.outlet.isProbe)
         // What was sent before the last change tells no reason for what is closed now.
         let isOutletWitness = !ending.isExcused && passes.outlet.epoch == outlet.gate.epoch
@@ -123,6 +127,9 @@ final class GateKeeper {
             of: outlet.name,
             now
         )
+        if judgement.action == .acknowledge {
+            adapt(concurrency.stored(after: now - load.started, isShort: isShort, now))
+        }
         // Outlets that stay there need not wait for one that went elsewhere.
         if !endpoints.leads(to: load.endpoint) { load.endpoint.forget(outlet.name) }
         load.quota.waiters.wake()
@@ -154,6 +161,23 @@ final class GateKeeper {
         if let failure, !ending.isExcused, !hasClosed {
             reporter.failed(failure, judgement, of: outlet, at: endpoint, now)
         }
+    }
+
+    private func hasPlace(for outlet: DeliveryOutlet) -> Bool {
+        places.admits(holding: outlet.gate.inFlight, isProbe: false, within: places.total)
+    }
+
+    /// Takes over the width of `concurrency`, if it has changed.
+    private func adapt(_ hasChanged: Bool) {
+        guard hasChanged else { return }
+        let old = places.total
+        places.set(total: 2 * concurrency.width)
+        project.widen(to: places.total)
+        quota.resize(from: old, to: places.total)
+        endpoints.resize(from: old, to: places.total)
+        outlets.newGate.most = concurrency.width
+        outlets.forEach { $0.gate.most = concurrency.width }
+        entry.markAllDue()
     }
 
     /// A request ended after that time. Silence may lead to another endpoint.
@@ -235,7 +259,10 @@ final class GateKeeper {
     /// stay the same.
     func replaceSettings(_ old: Destination, with new: Destination, _ now: Moment) {
         let oldTotal = places.total
-        places.set(total: 2 * new.transfer.concurrency)
+        if new.transfer.concurrency != old.transfer.concurrency || new.hasMoved(from: old) {
+            concurrency = new.transfer.adaptiveConcurrency
+        }
+        places.set(total: 2 * concurrency.width)
         if !new.hasMoved(from: old) {
             endpoints.resize(from: oldTotal, to: places.total)
         } else {
@@ -253,7 +280,8 @@ final class GateKeeper {
         project.widen(to: places.total)
         project.reopen(now)
         reporter.forgetPause()
-        outlets.renew(concurrency: new.transfer.concurrency, now)
+        outlets.newGate = Gate(most: concurrency.width, waits: new.transfer.retry)
+        outlets.renew(concurrency: concurrency.width, now)
     }
 
     /// The destination was removed, and no request of it is in flight.
@@ -322,6 +350,12 @@ final class GateKeeper {
     /// the probe. A gateway that reported itself as not ready would get no log, and so no probe.
     private func keepsBack(_ probing: Probing, _ now: Moment) -> Bool {
         probing.isFlying || probing.next > now || outlets.hasTurns
+    }
+}
+
+extension Destination.Transfer {
+    fileprivate var adaptiveConcurrency: AdaptiveConcurrency {
+        AdaptiveConcurrency(usual: usualConcurrency, most: concurrencyMax)
     }
 }
 

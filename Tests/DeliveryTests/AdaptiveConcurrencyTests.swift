@@ -1,0 +1,100 @@
+import Glibc
+import System
+import TestSupport
+import Testing
+
+@testable import Delivery
+
+@Suite(.timeLimit(.minutes(1))) struct AdaptiveConcurrencyTests {
+    /// A server at a distance that stores so many packets a second.
+    struct Server {
+        var concurrency = AdaptiveConcurrency(usual: 8, most: 128)
+        var distance: Duration
+        var perSecond = 1e9
+        var now = GateTests.start
+
+        /// All that may be in flight is answered, round after round, for that time.
+        mutating func answers(for time: Duration, isShort: Bool = true) {
+            let end = now + time
+            while now < end {
+                let width = concurrency.width
+                let took = max(distance, .seconds(1) / perSecond * Double(width))
+                now = now + took
+                for _ in 0..<width {
+                    _ = concurrency.stored(after: took, isShort: isShort, now)
+                }
+            }
+        }
+    }
+
+    @Test("It grows while packets wait only for a place, and only then")
+    func growth() {
+        var server = Server(distance: .milliseconds(50))
+        server.answers(for: .seconds(10), isShort: false)
+        #expect(server.concurrency.width == 8)
+        server.answers(for: .seconds(1))
+        #expect(server.concurrency.width == 128)
+    }
+
+    @Test(
+        "A server that has enough to do gets at most four times what fills it",
+        arguments: [(1, 100.0), (50, 400.0), (100, 200.0)]
+    )
+    func busy(milliseconds: Int, perSecond: Double) {
+        let distance = Duration.milliseconds(milliseconds)
+        var server = Server(distance: distance, perSecond: perSecond)
+        let filling = Int(perSecond * (distance / .seconds(1)))
+        for _ in 1...60 {
+            server.answers(for: .seconds(5))
+            #expect(server.concurrency.width <= 4 * max(8, filling))
+        }
+    }
+
+    @Test("It is halved when answers take three times as long, down to the usual number")
+    func slower() {
+        var server = Server(distance: .milliseconds(50))
+        server.answers(for: .seconds(1))
+        server.perSecond = 160
+        server.answers(for: .seconds(8))
+        #expect(server.concurrency.width == 16)
+    }
+
+    @Test("A longer route is believed after two spans of half a minute at most")
+    func route() {
+        var server = Server(distance: .milliseconds(10))
+        server.answers(for: .seconds(1), isShort: false)
+        server.distance = .milliseconds(200)
+        server.answers(for: .seconds(20))
+        #expect(server.concurrency.width == 8)
+        server.answers(for: .seconds(45))
+        #expect(server.concurrency.width == 128)
+    }
+
+    @Test("What an operator sets stays")
+    func given() {
+        var server = Server(distance: .milliseconds(50))
+        server.concurrency = AdaptiveConcurrency(usual: 20, most: 20)
+        server.answers(for: .seconds(5))
+        #expect(server.concurrency.width == 20)
+    }
+
+    @Test("A distant server gets more requests at a time than a near one")
+    func distant() throws {
+        let source = MemorySource()
+        let inFlight = SharedValue((now: 0, most: 0))
+        let server = try ScriptedServer { _, _ in
+            inFlight.change {
+                $0.now += 1
+                $0.most = max($0.most, $0.now)
+            }
+            usleep(40_000)
+            inFlight.change { $0.now -= 1 }
+            return .stored
+        }
+        let rig = try Rig(source, server)
+        for number in 1...4000 as ClosedRange<Int64> { source.offer(number) }
+        #expect(inFlight.wait(.seconds(50)) { $0.most >= 48 })
+        rig.forwarder.stop(within: .zero)
+        server.stop()
+    }
+}
