@@ -1,94 +1,177 @@
 import Glibc
+import Net
 import System
 
-private let answer = Array(
-    "HTTP/1.1 200 OK\r\nx-log-requestid: 0123456789ABCDEF01234567\r\ncontent-length: 0\r\n\r\n".utf8
-)
+/// What a sink answers, and when.
+struct SinkSettings {
+    /// 0 picks a free one.
+    var port: UInt16
+    /// From a request's last byte to its answer.
+    var delay: Duration
+    /// The share of requests that get an error: by turns 500, 503, and 403 for a quota.
+    var errorsPercent: Double
+    var certificate: TLSSettings.Certificate?
+}
 
-/// The answer for logstores whose name begins with `denied`.
-private let refusal = Array(
-    ("HTTP/1.1 404 Not Found\r\nx-log-requestid: 0123456789ABCDEF01234567\r\ncontent-length: 66\r\n\r\n"
-        + #"{"errorCode":"LogStoreNotExist","errorMessage":"no such logstore"}"#).utf8
-)
-
-/// Answers 200 to every PutLogs, except for denied logstores. It prints its port (0 picks a free
-/// one) and runs until it is killed.
-///
-/// The kernel drops the bodies (MSG_TRUNC), so the sink takes little from the machine that it
-/// shares with the gateway.
-func runSink(port: UInt16) {
-    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var yes: CInt = 1
-    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<CInt>.size))
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let listening = withUnsafeMutablePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-            bind(listener, address, length) == 0 && listen(listener, 64) == 0
-                && getsockname(listener, address, &length) == 0
+/// Answers 200 to every PutLogs, except for denied logstores and the share of errors. It prints its
+/// port and runs until it is killed.
+func runSink(_ settings: SinkSettings) {
+    do throws(SystemError) {
+        try Worker("sink") {
+            do {
+                try Sink(settings).run()
+            } catch {
+                fatalError("the sink: \(error)")
+            }
         }
-    }
-    guard listening else { fatalError("the sink cannot listen") }
-    print(UInt16(bigEndian: address.sin_port))
-    fflush(nil)
-    while true {
-        let client = accept(listener, nil, nil)
-        guard client >= 0 else { continue }
-        _ = try? Worker("sink") {
-            serve(client)
-            close(client)
-        }
+        .join()
+    } catch {
+        fatalError("the sink cannot start: \(error)")
     }
 }
 
-private func serve(_ client: CInt) {
-    var buffer: [UInt8] = []
-    let scratch = UnsafeMutableRawPointer.allocate(byteCount: 65536, alignment: 16)
-    defer { scratch.deallocate() }
-    while true {
-        while headEnd(of: buffer) == nil {
-            let count = recv(client, scratch, 65536, 0)
-            guard count > 0 else { return }
-            buffer.append(contentsOf: UnsafeRawBufferPointer(start: scratch, count: count))
+/// One thread serves all connections: those that wait for their answers cost nothing.
+private final class Sink {
+    private let listener: Listener
+    private let poller: Poller
+    private let tls: TLSContext?
+    private let delay: Duration
+    private var errors: ErrorShare
+    private var connections: [UInt32: SinkConnection] = [:]
+    private var lastSlot: UInt32 = 0
+    /// In the order of their deadlines, because all answers take the same time.
+    private var waiting: [(connection: SinkConnection, deadline: Moment)] = []
+    private var answeredCount = 0
+
+    init(_ settings: SinkSettings) throws {
+        listener = try Listener(ListenAddress(host: "127.0.0.1", port: settings.port))
+        poller = try Poller()
+        tls = try settings.certificate.map { try TLSContext(TLSSettings(certificates: [$0])) }
+        delay = settings.delay
+        errors = ErrorShare(percent: settings.errorsPercent)
+        try poller.watchInput(of: listener.descriptor, for: PollToken(slot: 0, generation: 0))
+        print(listener.address.port)
+        fflush(nil)
+    }
+
+    func run() throws {
+        var events: [PollEvent] = []
+        while true {
+            let timeout = waiting.isEmpty ? nil : waiting[answeredCount].deadline - .now
+            try poller.wait(timeout: timeout, into: &events)
+            for event in events {
+                if event.token.slot == 0 {
+                    acceptAll()
+                } else if let connection = connections[event.token.slot] {
+                    advance(connection, event.readiness)
+                }
+            }
+            answerDue()
         }
-        guard let end = headEnd(of: buffer) else { return }
-        let answer = isDenied(buffer[..<end]) ? refusal : answer
-        var rest = contentLength(in: buffer[..<end]) - (buffer.count - end)
-        buffer.removeAll(keepingCapacity: true)
-        while rest > 0 {
-            let count = recv(client, nil, min(rest, 1 << 20), Int32(MSG_TRUNC))
-            guard count > 0 else { return }
-            rest -= count
+    }
+
+    private func acceptAll() {
+        while true {
+            guard case .connection(let descriptor, _) = listener.accept() else { return }
+            lastSlot += 1
+            var socket = Socket(descriptor)
+            if let tls, !socket.secure(with: tls) { continue }
+            let connection = SinkConnection(socket, lastSlot)
+            let token = PollToken(slot: lastSlot, generation: 0)
+            guard (try? poller.watchChanges(of: connection.descriptor, for: token)) != nil else {
+                continue
+            }
+            connections[lastSlot] = connection
         }
-        guard send(client, answer, answer.count, Int32(MSG_NOSIGNAL)) == answer.count
-        else { return }
+    }
+
+    private func advance(_ connection: SinkConnection, _ readiness: Readiness) {
+        do {
+            while true {
+                switch try connection.read() {
+                case .incomplete: return
+                case .ended: return close(connection)
+                case .answering:
+                    // The client gave up.
+                    if readiness.contains(.gone) { close(connection) }
+                    return
+                case .request:
+                    guard delay > .zero else {
+                        try connection.answer(errors.next())
+                        continue
+                    }
+                    waiting.append((connection, .now + delay))
+                    return
+                }
+            }
+        } catch {
+            close(connection)
+        }
+    }
+
+    private func answerDue() {
+        while answeredCount < waiting.count, waiting[answeredCount].deadline <= .now {
+            let connection = waiting[answeredCount].connection
+            answeredCount += 1
+            guard connections[connection.slot] != nil else { continue }
+            guard (try? connection.answer(errors.next())) != nil else {
+                close(connection)
+                continue
+            }
+            advance(connection, [])
+        }
+        // Also when it never runs empty.
+        if answeredCount == waiting.count || answeredCount > 1024 {
+            waiting.removeFirst(answeredCount)
+            answeredCount = 0
+        }
+    }
+
+    private func close(_ connection: SinkConnection) {
+        connections[connection.slot] = nil
     }
 }
 
-private func headEnd(of bytes: [UInt8]) -> Int? {
-    guard bytes.count >= 4 else { return nil }
-    for end in 4...bytes.count
-    where bytes[end - 1] == 10 && bytes[end - 2] == 13 && bytes[end - 3] == 10 {
-        return end
+/// Evenly spread, so that all runs have the same errors.
+private struct ErrorShare {
+    let percent: Double
+    private var owed = 0.0
+    private var count = 0
+
+    init(percent: Double) {
+        self.percent = percent
     }
-    return nil
+
+    mutating func next() -> SinkAnswer {
+        owed += percent
+        guard owed >= 100 else { return .stored }
+        owed -= 100
+        count += 1
+        return SinkAnswer.errors[count % SinkAnswer.errors.count]
+    }
 }
 
-/// True if the request line names a denied logstore.
-private func isDenied(_ head: ArraySlice<UInt8>) -> Bool {
-    let path = head.prefix { $0 != 13 }
-    return String(decoding: path, as: UTF8.self).contains("/denied")
-}
+struct SinkAnswer {
+    let bytes: [UInt8]
 
-private func contentLength(in head: ArraySlice<UInt8>) -> Int {
-    for line in String(decoding: head, as: UTF8.self).split(separator: "\r\n") {
-        let parts = line.split(separator: ":", maxSplits: 1)
-        if parts.count == 2, parts[0].lowercased() == "content-length" {
-            return Int(parts[1].drop { $0 == " " }) ?? 0
-        }
+    private init(_ status: String, _ body: String = "") {
+        bytes = Array(
+            ("HTTP/1.1 \(status)\r\nx-log-requestid: 0123456789ABCDEF01234567\r\n"
+                + "content-length: \(body.utf8.count)\r\n\r\n\(body)").utf8
+        )
     }
-    return 0
+
+    private init(_ status: String, code: String) {
+        self.init(status, #"{"errorCode":"\#(code)","errorMessage":"of the benchmark's sink"}"#)
+    }
+
+    static let stored = SinkAnswer("200 OK")
+    static let denied = SinkAnswer("404 Not Found", code: "LogStoreNotExist")
+    /// A quota's refusal comes after each failure of the server.
+    static let errors = [
+        SinkAnswer("500 Internal Server Error", code: "InternalServerError"),
+        SinkAnswer("403 Forbidden", code: "WriteQuotaExceed"),
+        SinkAnswer("503 Service Unavailable", code: "ServerBusy"),
+        SinkAnswer("403 Forbidden", code: "ShardWriteQuotaExceed"),
+    ]
 }

@@ -1,6 +1,7 @@
 """Measures one release, or two in turns, and keeps the table: medians with their range, and ratios by pairs."""
 
 import argparse
+import dataclasses
 import datetime
 import os
 import pathlib
@@ -44,7 +45,7 @@ def floor_table(found: Floors) -> list[str]:
 
 def case_table(cases: Sequence[Case], results: Results, found: Floors) -> list[str]:
     """One table for one release."""
-    head = "| Case | accepted logs/s | delivered | CPU-s per million | p50, p99 ms | half load p99 | MiB "
+    head = "| Case | accepted logs/s | delivered | waits at the end | CPU-s per million | p50, p99 ms | half load p99 | MiB "
     lines = []
     for case in cases:
         ours = results[case.name]
@@ -57,6 +58,7 @@ def case_table(cases: Sequence[Case], results: Results, found: Floors) -> list[s
             case.name + (f", {errors} refused" if errors else ""),
             spread(accepted),
             share(delivered, accepted),
+            f"{statistics.median(figures(ours, 'left')) * 100:.1f} %",
             spread(figures(ours, "cpu"), 2),
             f"{p50:.1f}, {p99:.1f}",
             f"{statistics.median(halves):.1f}" if halves else "",
@@ -91,7 +93,13 @@ def machine() -> str:
 
 
 def chosen(arguments: argparse.Namespace) -> list[Case]:
-    cases = [case for name in arguments.set.split(",") for case in SETS[name]]
+    given = {"delay": arguments.sink_delay, "tls": arguments.sink_tls, "errors": arguments.sink_errors}
+    sink = {name: value for name, value in given.items() if value is not None}
+    cases = [
+        dataclasses.replace(case, sink=dataclasses.replace(case.sink, **sink))
+        for name in arguments.set.split(",")
+        for case in SETS[name]
+    ]
     return [case for case in cases if not arguments.case or any(part in case.name for part in arguments.case)]
 
 
@@ -101,7 +109,10 @@ def main() -> None:
     parser.add_argument("--set", default="loads", help=f"sets of cases, joined by commas: {', '.join(SETS)}")
     parser.add_argument("--case", action="append", help="only cases whose name contains this; may be repeated")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=6, help="of each load")
+    parser.add_argument("--seconds", type=float, help="of each load; 6 by default")
+    parser.add_argument("--sink-delay", type=float, metavar="MS", help="the sink answers after so long, in all cases")
+    parser.add_argument("--sink-tls", action="store_true", default=None, help="over TLS to the sink")
+    parser.add_argument("--sink-errors", type=float, metavar="PERCENT", help="of answers: 5xx, or 403 for a quota")
     parser.add_argument("--no-floor", action="store_true")
     arguments = parser.parse_args()
     names = arguments.set.split(",")

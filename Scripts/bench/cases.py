@@ -15,6 +15,21 @@ REDACT = "filters: [{ steps: [{ redact: { fields: [msg], pattern: email, with: m
 CAPTURE = '{"filter":{"tag":"*.**","text":"no body has this"},"seconds":3600}'
 CAPTURE_TEXT = '{"filter":{"text":"no body has this"},"seconds":3600}'
 CAPTURE_STATUS = '{"filter":{"status":"5xx"},"seconds":3600}'
+# All names that destinations of cases have.
+DESTINATIONS = ("app", "second")
+
+
+@dataclasses.dataclass(frozen=True)
+class Sink:
+    """How SLS's stand-in answers: after so many milliseconds, over TLS, with so many percent of 5xx and quota errors."""
+
+    delay: float = 0
+    tls: bool = False
+    errors: float = 0
+
+    @property
+    def words(self) -> list[str]:
+        return ["sink", "0", "--delay", str(self.delay), "--errors", str(self.errors)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,13 +43,16 @@ class Case:
     tls: bool = False
     exactly_once: bool = False
     # Names of the destinations; each gets the settings of `app`.
-    destinations: tuple[str, ...] = ("app",)
+    destinations: tuple[str, ...] = DESTINATIONS[:1]
     # The body that starts a capture.
     capture: str | None = None
     # Also measures answers at half the load.
     half: bool = False
     # Where the queue's commit log lies, on this machine: three brokers, or a primary and its standby.
     engine: str = "sqlite"
+    sink: Sink = Sink()
+    # Of the load, unless --seconds says otherwise.
+    seconds: float = 6
     # The case whose rate is this one's 100 %.
     base: str | None = None
 
@@ -47,6 +65,10 @@ LOADS = [
     Case("one log, 256", bodies="single", connections=256),
     Case("TLS, 32", tls=True, base="4 fields, 32"),
     Case("filters, 32", settings=STEPS, base="4 fields, 32"),
+    Case("4 fields, 128, sink 50 ms", connections=128, sink=Sink(delay=50), base="4 fields, 128"),
+    Case("10 fields, 128, sink 50 ms", bodies="10", connections=128, sink=Sink(delay=50), base="10 fields, 128"),
+    Case("4 fields, 32, sink TLS", sink=Sink(tls=True), base="4 fields, 32"),
+    Case("4 fields, 32, sink 1 % errors", sink=Sink(errors=1), base="4 fields, 32"),
 ]
 FILTERS = [
     Case("plain"),
@@ -54,9 +76,7 @@ FILTERS = [
     Case("steps", settings=STEPS, base="plain"),
     Case("mail", bodies="mail"),
     Case("redact", bodies="mail", settings=REDACT, base="mail"),
-    Case(
-        "twice", settings='routes: [{ match: "**", to: [app, second] }]\n', destinations=("app", "second"), base="plain"
-    ),
+    Case("twice", settings='routes: [{ match: "**", to: [app, second] }]\n', destinations=DESTINATIONS, base="plain"),
     Case("capture", capture=CAPTURE, base="plain"),
     Case("capture status", capture=CAPTURE_STATUS, base="plain"),
     Case("exactly once", exactly_once=True, base="plain"),

@@ -6,18 +6,24 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
 
-from bench.cases import Case
+from bench.cases import DESTINATIONS, Case, Sink
 from harness.certificates import make_certificate
 from harness.gateway import Gateway, ask, port_of
 from harness.measures import cpu_seconds, machine_times, memory
 from harness.program import Programs
 from harness.queues import Brokers, Database
 
+# Unless --seconds says otherwise.
+FLOOR_SECONDS = 6
+# A slow sink may leave half of the load's logs.
+DRAIN_SECONDS = 300
 LOADER = pathlib.Path(__file__).parents[2] / "Benchmarks" / "post.lua"
 
 
@@ -25,11 +31,11 @@ LOADER = pathlib.Path(__file__).parents[2] / "Benchmarks" / "post.lua"
 class Result:
     """Rates are logs a second over the steady part of the load; CPU is seconds per million delivered logs, delivery
     included; times are milliseconds. `idle` is the share of the machine's processor time that nothing used, and `waiting`
-    the part of it in which something waited for the disk."""
+    the part of it in which something waited for the disk. `left` is the share of the load's logs that wait when it ends."""
 
     accepted: float
     delivered: float
-    backlog: int
+    left: float
     cpu: float
     p50: float
     p99: float
@@ -41,14 +47,32 @@ class Result:
 
 
 class Bench:
-    """The programs and files that all cases share: a sink in place of SLS, bodies, a certificate."""
+    """The programs and files that all cases share: sinks in place of SLS, bodies, a certificate. `seconds` is the length
+    of each load; without it, the cases' own."""
 
-    def __init__(self, work: pathlib.Path, program: str, seconds: float, programs: Programs) -> None:
+    def __init__(self, work: pathlib.Path, program: str, seconds: float | None, programs: Programs) -> None:
         self.work, self.program, self.seconds, self.programs = work, program, seconds, programs
-        self.sink = subprocess.Popen([program, "sink", "0"], stdout=subprocess.PIPE, text=True)
-        self.programs.add(self.sink)
-        assert self.sink.stdout is not None
-        self.sink_port = int(self.sink.stdout.readline())
+        self.sinks: dict[Sink, int] = {}
+
+    def sink(self, kind: Sink) -> int:
+        """Its port."""
+        if kind not in self.sinks:
+            words = [self.program, *kind.words]
+            if kind.tls:
+                key, certificate = self.certificate()
+                words += ["--certificate", str(certificate), "--key", str(key)]
+            sink = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+            self.programs.add(sink)
+            assert sink.stdout is not None
+            self.sinks[kind] = int(sink.stdout.readline())
+        return self.sinks[kind]
+
+    def destination(self, case: Case, name: str) -> str:
+        scheme, more = ("https", f", ca_file: {self.certificate()[1]}") if case.sink.tls else ("http", "")
+        return (
+            f'  {name}: {{ endpoint: "{scheme}://localhost:{self.sink(case.sink)}", project: {name}, logstore: "*", '
+            f"region: bench, exactly_once: {str(case.exactly_once).lower()}{more} }}"
+        )
 
     def bodies(self, kind: str) -> pathlib.Path:
         directory = self.work / f"bodies-{kind}"
@@ -65,10 +89,10 @@ class Bench:
             scratch.mkdir(exist_ok=True)
             for file in scratch.iterdir():
                 file.unlink()
-            words = [self.program, "floor", str(directory), str(scratch), str(self.seconds)]
+            words = [self.program, "floor", str(directory), str(scratch), str(self.seconds or FLOOR_SECONDS)]
             floors.append(subprocess.Popen(words, stdout=subprocess.PIPE, text=True))
             self.programs.add(floors[-1])
-        texts = [floor.communicate(timeout=self.seconds * 5 + 30)[0] for floor in floors]
+        texts = [floor.communicate(timeout=600)[0] for floor in floors]
         rate = sum(float(re.findall(r"floor_logs_per_second=(\S+)", text)[0]) for text in texts)
         cpu = [float(re.findall(r"floor_cpu_seconds_per_million=(\S+)", text)[0]) for text in texts]
         return rate, sum(cpu) / len(cpu)
@@ -76,7 +100,8 @@ class Bench:
     def certificate(self) -> tuple[pathlib.Path, pathlib.Path]:
         key, certificate = self.work / "key.pem", self.work / "certificate.pem"
         if not key.exists():
-            make_certificate(certificate, key, "bench")
+            # A project is part of the host's name, and curl takes no wildcard before a single label.
+            make_certificate(certificate, key, "localhost", [f"{name}.localhost" for name in DESTINATIONS])
         return key, certificate
 
     def measure(self, case: Case, sluice: str) -> Result:
@@ -85,11 +110,7 @@ class Bench:
 
     @contextlib.contextmanager
     def gateway(self, case: Case, sluice: str) -> Iterator[Gateway]:
-        destinations = "\n".join(
-            f'  {name}: {{ endpoint: "http://localhost:{self.sink_port}", project: {name}, logstore: "*", '
-            f"region: bench, exactly_once: {str(case.exactly_once).lower()} }}"
-            for name in case.destinations
-        )
+        destinations = "\n".join(self.destination(case, name) for name in case.destinations)
         settings = case.settings
         if case.tls:
             key, certificate = self.certificate()
@@ -119,15 +140,17 @@ class Bench:
         finish(self.start(case, url, 1))
         gateway.require_drained()
         before, cpu = gateway.ledger()["ledger"], cpu_seconds(gateway.process.pid)
-        load = self.start(case, url, self.seconds)
+        seconds = self.seconds or case.seconds
+        load = self.start(case, url, seconds)
         # The first quarter warms up; rates are those of the part between the two looks.
-        time.sleep(self.seconds / 4)
+        time.sleep(seconds / 4)
         first, began, used = gateway.ledger()["ledger"], time.monotonic(), machine_times()
-        time.sleep(self.seconds * 0.65)
+        time.sleep(seconds * 0.65)
         last, took = gateway.ledger()["ledger"], time.monotonic() - began
         times = [after - before for before, after in zip(used, machine_times())]
         wrk = finish(load)
-        after = gateway.require_drained(120)["ledger"]
+        end = gateway.ledger()["ledger"]
+        after = gateway.require_drained(DRAIN_SECONDS)["ledger"]
         spent = cpu_seconds(gateway.process.pid) - cpu
         rate = (last["accepted"] - first["accepted"]) / took
         half = None
@@ -135,11 +158,11 @@ class Bench:
             logs = 1 if case.bodies == "single" else 100
             # The pause of a connection between an answer and its next request.
             pause = case.connections * 1000 / (rate / logs / 2) - wrk["p50_ms"] * 0.7
-            half = finish(self.start(case, url, self.seconds / 2, pause))["p99_ms"]
+            half = finish(self.start(case, url, seconds / 2, pause))["p99_ms"]
         return Result(
             accepted=rate,
             delivered=(last["delivered"] - first["delivered"]) / took,
-            backlog=last["queued"] - first["queued"],
+            left=end["queued"] / max(end["accepted"] - before["accepted"], 1),
             cpu=spent / max(after["delivered"] - before["delivered"], 1) * 1e6,
             p50=wrk["p50_ms"],
             p99=wrk["p99_ms"],
@@ -159,8 +182,9 @@ class Bench:
 
 
 @contextlib.contextmanager
-def benching(seconds: float) -> Iterator[Bench]:
-    """A bench in a directory of its own, with the program that $SLUICE_BENCH names."""
+def benching(seconds: float | None) -> Iterator[Bench]:
+    """A bench in a directory of its own, with the program that $SLUICE_BENCH names. A terminated one ends its programs."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
     programs = Programs()
     with tempfile.TemporaryDirectory() as directory:
         try:
