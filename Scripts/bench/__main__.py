@@ -109,7 +109,7 @@ def main() -> None:
     parser.add_argument("--set", default="loads", help=f"sets of cases, joined by commas: {', '.join(SETS)}")
     parser.add_argument("--case", action="append", help="only cases whose name contains this; may be repeated")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, help="of each load; 6 by default")
+    parser.add_argument("--seconds", type=float, help="of each load; 6 by default, 20 in the set backlog")
     parser.add_argument("--sink-delay", type=float, metavar="MS", help="the sink answers after so long, in all cases")
     parser.add_argument("--sink-tls", action="store_true", default=None, help="over TLS to the sink")
     parser.add_argument("--sink-errors", type=float, metavar="PERCENT", help="of answers: 5xx, or 403 for a quota")

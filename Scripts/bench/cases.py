@@ -70,6 +70,20 @@ LOADS = [
     Case("4 fields, 32, sink TLS", sink=Sink(tls=True), base="4 fields, 32"),
     Case("4 fields, 32, sink 1 % errors", sink=Sink(errors=1), base="4 fields, 32"),
 ]
+# What waits when a full load ends. The queue takes the whole load, so nothing is refused.
+BACKLOG = [
+    Case(
+        f"{bodies} fields, sink {delay} ms",
+        bodies=bodies,
+        connections=128,
+        settings="queue: { max_bytes: 32GiB }\n",
+        sink=Sink(delay=delay),
+        seconds=20,
+        base=f"{bodies} fields, sink 0 ms" if delay else None,
+    )
+    for bodies in ("4", "10")
+    for delay in (0, 20, 50, 100)
+]
 FILTERS = [
     Case("plain"),
     Case("route", settings='routes: [{ match: "**", to: [app] }]\n', base="plain"),
@@ -94,4 +108,10 @@ ENGINES = [
     for name, bodies, connections in (("32", "4", 32), ("128", "4", 128), ("10 fields", "10", 32))
     for engine in ("sqlite", "jetstream", "postgresql")
 ]
-SETS = {"loads": LOADS, "filters": FILTERS, "connections": CONNECTIONS, "engines": ENGINES}
+SETS = {
+    "loads": LOADS,
+    "filters": FILTERS,
+    "connections": CONNECTIONS,
+    "engines": ENGINES,
+    "backlog": BACKLOG,
+}
