@@ -12,12 +12,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from typing import Unpack
 
 from bench.cases import DESTINATIONS, Case, Sink
 from harness.certificates import make_certificate
 from harness.gateway import Gateway, ask, port_of
 from harness.measures import cpu_seconds, machine_times, memory
-from harness.program import Programs
+from harness.program import LaunchOptions, Programs
 from harness.queues import Brokers, Database
 
 # Unless --seconds says otherwise.
@@ -109,7 +110,7 @@ class Bench:
             return self.measure_running(case, gateway)
 
     @contextlib.contextmanager
-    def gateway(self, case: Case, sluice: str) -> Iterator[Gateway]:
+    def gateway(self, case: Case, sluice: str, **more: Unpack[LaunchOptions]) -> Iterator[Gateway]:
         destinations = "\n".join(self.destination(case, name) for name in case.destinations)
         settings = case.settings
         if case.tls:
@@ -122,7 +123,8 @@ class Bench:
             work = pathlib.Path(tempfile.mkdtemp(dir=self.work))
             engine = Brokers(work, self.programs) if case.engine == "jetstream" else Database(self.programs)
             settings += engine.settings("bench")
-        gateway = Gateway(self.work, data, destinations, settings, programs=self.programs, binary=sluice)
+        options: LaunchOptions = {"programs": self.programs, "binary": sluice, **more}
+        gateway = Gateway(self.work, data, destinations, settings, seconds=60, **options)
         try:
             yield gateway
         finally:
