@@ -10,6 +10,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from bench import callgrind, calls
 from bench.cases import Case
@@ -35,28 +36,52 @@ POSTS = [
     Posts("10 fields, 100 logs a request", "10", 100, 640),
     Posts("one log a request", "single", 1, 3200, connections=64),
 ]
-# The admin listener serves this program's own questions, and the history has samples at times of the clock, which slows
-# down under valgrind.
-ASIDE = {"admin", "history"}
+# The admin listener serves this program's own questions, and the history takes samples by the clock, however slow the rest
+# is under valgrind.
+ASIDE = {"admin", "history", callgrind.DIGESTS}
+
+Key = TypeVar("Key")
 
 
 @dataclasses.dataclass
 class Figures:
+    """`grouping` has the requests a commit under valgrind and under strace: the queue's work depends on it."""
+
     threads: callgrind.Threads
     functions: callgrind.Functions
     calls: calls.Calls
+    grouping: tuple[float, float]
 
 
-def load(bench: Bench, gateway: Gateway, posts: Posts, begin: Callable[[], object]) -> None:
-    """Warms up, and then posts. Returns when all logs are delivered."""
+def middle(rounds: Sequence[Figures]) -> Figures:
+    """The medians of several rounds."""
+
+    def of(counts: Sequence[dict[Key, int]]) -> dict[Key, int]:
+        keys = {key for one in counts for key in one}
+        return {key: int(statistics.median(one.get(key, 0) for one in counts)) for key in keys}
+
+    made = [one.calls for one in rounds]
+    return Figures(
+        of([one.threads for one in rounds]),
+        of([one.functions for one in rounds]),
+        calls.Calls(of([one.counts for one in made]), [sync for one in made for sync in one.syncs]),
+        (statistics.median(one.grouping[0] for one in rounds), statistics.median(one.grouping[1] for one in rounds)),
+    )
+
+
+def load(bench: Bench, gateway: Gateway, posts: Posts, begin: Callable[[], object]) -> float:
+    """Warms up, and then posts. Returns when all logs are delivered, with the requests a commit."""
     bodies = requests(bench.bodies(posts.bodies))
     poster = Poster(gateway.devices, posts.connections)
     poster.post(bodies, posts.connections * 4)
     gateway.require_drained()
+    commits = gateway.metric("sluice_queue_commits_total")
     begin()
     poster.post(bodies, posts.count)
+    commits = gateway.metric("sluice_queue_commits_total") - commits
     gateway.require_drained()
     poster.close()
+    return posts.count / max(commits, 1)
 
 
 def measure(bench: Bench, program: str, chosen: Sequence[Posts]) -> list[Figures]:
@@ -66,15 +91,18 @@ def measure(bench: Bench, program: str, chosen: Sequence[Posts]) -> list[Figures
     with bench.gateway(Case("counted"), stripped, **options) as gateway:
         counting = callgrind.Counting(work, gateway)
         for posts in chosen:
-            load(bench, gateway, posts, counting.begin)
-            counted.append(counting.end())
+            grouping = load(bench, gateway, posts, counting.begin)
+            counted.append((*counting.end(), grouping))
     file, spans, traced = work / "calls", [], []
     with bench.gateway(Case("traced"), program, before=calls.before(file)) as gateway:
         for posts in chosen:
-            load(bench, gateway, posts, lambda: traced.append(time.time()))
-            spans.append((traced[-1], time.time()))
+            grouping = load(bench, gateway, posts, lambda: traced.append(time.time()))
+            spans.append((grouping, traced[-1], time.time()))
         names = calls.names(gateway.process.pid)
-    return [Figures(*one, calls.read(file, names, *span)) for one, span in zip(counted, spans)]
+    return [
+        Figures(threads, functions, calls.read(file, names, began, ended), (valgrind, strace))
+        for (threads, functions, valgrind), (strace, began, ended) in zip(counted, spans)
+    ]
 
 
 def short(counts: dict[str, int]) -> dict[str, int]:
@@ -101,6 +129,8 @@ def tell(posts: Posts, programs: Sequence[str], figures: Sequence[Figures], top:
     names = dict.fromkeys(name for one in threads for name in one)
     rows = [(name, [one.get(name, 0) / logs for one in threads]) for name in names]
     lines += [row(name, values, 1) for name, values in rows if max(values) * 100 > sum(threads[0].values()) / logs]
+    lines.append(row("aside: digests", [one.threads.get(callgrind.DIGESTS, 0) / logs for one in figures], 1))
+    lines.append(row("requests a commit", [one.grouping[0] for one in figures], 1))
     if top:
         costs = [collections.Counter[str]() for _ in figures]
         for one, cost in zip(figures, costs):
@@ -120,6 +150,7 @@ def tell(posts: Posts, programs: Sequence[str], figures: Sequence[Figures], top:
     lines.append(row("all", [sum(count.values()) / posts.count for count in made], 2))
     often = [name for name, _ in sum(made, collections.Counter[str]()).most_common(10)]
     lines += [row(name, [count[name] / posts.count for count in made], 3) for name in often]
+    lines.append(row("requests a commit", [one.grouping[1] for one in figures], 1))
     finds: dict[str, Callable[[Sequence[float]], float]] = {"median": statistics.median, "longest": max}
     for name, find in finds.items():
         took = [find(one.calls.syncs or [0]) * 1e6 for one in figures]
@@ -134,6 +165,7 @@ def main() -> None:
         "--top", type=int, default=0, metavar="N", help="also the N functions with the most instructions"
     )
     parser.add_argument("--case", action="append", help="only cases whose name contains this; may be repeated")
+    parser.add_argument("--rounds", type=int, default=1, help="of all programs in turns; the figures are medians")
     parser.add_argument("--times", type=float, default=1, help="so many times the usual number of posts")
     arguments = parser.parse_args()
     chosen = [
@@ -145,9 +177,10 @@ def main() -> None:
         parser.error("no case matches; known: " + "; ".join(posts.name for posts in POSTS))
     programs = [os.path.realpath(program) for program in arguments.programs]
     with benching(1) as bench:
-        figures = [measure(bench, program, chosen) for program in programs]
-    for posts, *each in zip(chosen, *figures):
-        tell(posts, arguments.programs, each, arguments.top)
+        rounds = [[measure(bench, program, chosen) for program in programs] for _ in range(arguments.rounds)]
+    for number, posts in enumerate(chosen):
+        figures = [middle([round[at][number] for round in rounds]) for at in range(len(programs))]
+        tell(posts, arguments.programs, figures, arguments.top)
 
 
 main()
