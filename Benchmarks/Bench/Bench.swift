@@ -24,7 +24,9 @@ struct Bench {
             runFloor(
                 bodies: arguments[1],
                 scratch: arguments[2],
-                seconds: Double(arguments[3]) ?? 5
+                seconds: Double(arguments[3]) ?? 5,
+                batches: Int(options.number("batches", or: 32)),
+                isFile: options["store"] == "file"
             )
         case ("backlog", 6):
             runBacklog(
@@ -37,7 +39,7 @@ struct Bench {
                 "usage: sluice-bench bodies DIR 4|10|mail|single "
                     + "| sink PORT [--delay MS] [--errors PERCENT] [--certificate PEM --key PEM] "
                     + "| decode BODIES SECONDS | filter SECONDS | lookup SECONDS "
-                    + "| floor BODIES SCRATCH SECONDS "
+                    + "| floor BODIES SCRATCH SECONDS [--batches 32] [--store sqlite|file] "
                     + "| backlog fill|kill|open|drain DIR MIB STREAMS LOGS"
             )
             exit(2)

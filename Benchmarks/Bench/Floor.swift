@@ -1,72 +1,126 @@
-import CSQLite
-import Crypto
+import CSystem
 import Glibc
 import Logs
 import System
 
-/// The yardstick: one thread does only the work that every gateway must do.
+/// The yardstick: one thread does only the work that keeps a gateway's promise.
 ///
-/// JSON bodies to Log entries, lz4, SQLite commits of 32 batches with full sync, reading back,
-/// stitching into packets of about 1 MiB, MD5, deleting. No HTTP, no queue, no signatures.
-func runFloor(bodies: String, scratch: String, seconds: Double) {
-    let files = readBodies(bodies)
-    let store = FloorStore(path: "\(scratch)/floor.db")
-    let decoder = JSONLogDecoder()
-    let trailer = GroupTrailer(topic: "app", source: "", tags: [])
-    let started = Moment.now
-    let end = started + .milliseconds(Int64(seconds * 1000))
-    var logs = 0
-    var next = 0
-    var digests = 0
-    var waitingBytes = 0
-    var rawBytes = 0
-    var storedBytes = 0
-    while Moment.now < end {
-        store.run("BEGIN IMMEDIATE")
-        for _ in 0..<32 {
-            let file = files[next % files.count]
-            next += 1
-            guard
-                let batch = try? decoder.decodePlain(
-                    LogBody(
-                        UnsafeRawBufferPointer(rebasing: file[..<(file.count - 64)]),
-                        BatchTiming(arrival: .now)
-                    )
-                ).sound
-            else { fatalError("a body is not readable") }
-            let block = LZ4.compress(batch.bytes)
-            store.insert(block, rawBytes: batch.bytes.count)
-            rawBytes += batch.bytes.count
-            storedBytes += block.count
-            logs += batch.count
-            waitingBytes += batch.bytes.count
+/// JSON bodies to Log entries, lz4 of rows of 64 KiB, a commit with one sync for so many batches,
+/// reading back, stitching into packets of about 1 MiB, removing what was delivered. No HTTP, no
+/// accounts of what was stored, no signatures.
+func runFloor(bodies: String, scratch: String, seconds: Double, batches: Int, isFile: Bool) {
+    // Otherwise freed packets go back to the kernel, and the next one's pages cost a fault each.
+    sluice_set_allocator(1, 32 << 20)
+    var floor = Floor(readBodies(bodies))
+    let began = (wall: clock(CLOCK_MONOTONIC), processor: clock(CLOCK_PROCESS_CPUTIME_ID))
+    var syncs: [Double] = []
+    if isFile {
+        let store = FileFloor(in: scratch)
+        floor.run(on: store, seconds: seconds, batches: batches)
+        syncs = store.syncs.sorted()
+    } else {
+        floor.run(on: SQLiteFloor(in: scratch), seconds: seconds, batches: batches)
+    }
+    let wall = clock(CLOCK_MONOTONIC) - began.wall
+    let processor = clock(CLOCK_PROCESS_CPUTIME_ID) - began.processor
+    print(
+        "floor_logs_per_second=\(Int(Double(floor.logs) / wall))",
+        "floor_cpu_seconds_per_million=\(processor / Double(floor.logs) * 1e6)",
+        "raw_bytes_per_log=\(floor.rawBytes / floor.logs)",
+        "compressed_to=\(Double(floor.storedBytes) / Double(floor.rawBytes))",
+        "packets=\(floor.packets) commits=\(floor.commits)"
+    )
+    guard let longest = syncs.last else { return }
+    print(
+        "sync_p50_us=\(Int(syncs[syncs.count / 2] * 1e6))",
+        "sync_p99_us=\(Int(syncs[syncs.count * 99 / 100] * 1e6))",
+        "sync_longest_us=\(Int(longest * 1e6))"
+    )
+}
+
+private struct Floor {
+    /// As in the queue; batches share a row.
+    private static let rowBytes = 64 << 10
+    private static let packetBytes = 1 << 20
+
+    private let files: [UnsafeMutableRawBufferPointer]
+    private let decoder = JSONLogDecoder()
+    private let trailer = GroupTrailer(topic: "app", source: "", tags: [])
+    private var next = 0
+    private var row: [UInt8] = []
+    private var waitingBytes = 0
+    private(set) var logs = 0
+    private(set) var rawBytes = 0
+    private(set) var storedBytes = 0
+    private(set) var packets = 0
+    private(set) var commits = 0
+
+    init(_ files: [UnsafeMutableRawBufferPointer]) {
+        self.files = files
+    }
+
+    mutating func run(on store: some FloorStore, seconds: Double, batches: Int) {
+        let end = Moment.now + .milliseconds(Int64(seconds * 1000))
+        while Moment.now < end {
+            store.begin()
+            for _ in 0..<batches { add(decodeNext(), to: store) }
+            endRow(store)
+            store.commit()
+            commits += 1
+            if waitingBytes > Self.packetBytes { deliver(from: store) }
         }
-        store.run("COMMIT")
-        guard waitingBytes > 1 << 20 else { continue }
-        waitingBytes = 0
-        var stitcher = LZ4Stitcher(expecting: 1 << 20)
-        let last = store.readAll { block, rawBytes in
-            guard (try? stitcher.append(block, rawBytes: rawBytes)) != nil else {
+    }
+
+    private mutating func decodeNext() -> EncodedLogs {
+        let file = files[next % files.count]
+        next += 1
+        let body = UnsafeRawBufferPointer(rebasing: file[..<(file.count - 64)])
+        guard let batch = try? decoder.decodePlain(LogBody(body, BatchTiming(arrival: .now))) else {
+            fatalError("a body is not readable")
+        }
+        return batch.sound
+    }
+
+    private mutating func add(_ batch: EncodedLogs, to store: some FloorStore) {
+        if row.count + batch.bytes.count > Self.rowBytes { endRow(store) }
+        row.append(contentsOf: batch.bytes)
+        logs += batch.count
+    }
+
+    private mutating func endRow(_ store: some FloorStore) {
+        guard !row.isEmpty else { return }
+        let block = LZ4.compress(row)
+        store.append(block, rawBytes: row.count)
+        rawBytes += row.count
+        storedBytes += block.count
+        waitingBytes += row.count
+        row.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func deliver(from store: some FloorStore) {
+        // Equal parts, each of about the wanted size.
+        let parts = max(1, (waitingBytes + Self.packetBytes / 2) / Self.packetBytes)
+        let enough = (waitingBytes + parts - 1) / parts
+        var packet: LZ4Stitcher?
+        var packetBytes = 0
+        store.readAll { block, rawBytes in
+            if packetBytes == 0 { packet = LZ4Stitcher(expecting: Self.packetBytes) }
+            guard (try? packet?.append(block, rawBytes: rawBytes)) != nil else {
                 fatalError("a stored block is corrupt")
             }
+            packetBytes += rawBytes
+            waitingBytes -= rawBytes
+            guard packetBytes >= enough || waitingBytes == 0 else { return }
+            packet?.append(literal: trailer.bytes)
+            guard packet.take()?.finish().body.isEmpty == false else {
+                fatalError("a packet is empty")
+            }
+            packets += 1
+            packetBytes = 0
         }
-        stitcher.append(literal: trailer.bytes)
-        digests += Digest.md5(stitcher.finish().body).count
-        store.delete(through: last)
+        guard waitingBytes == 0 else { fatalError("stored rows were not read") }
+        store.removeRead()
     }
-    let wall = Double((Moment.now - started).milliseconds) / 1000
-    var usage = rusage()
-    getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-    let processor =
-        Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
-        + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6
-    print(
-        "floor_logs_per_second=\(Int(Double(logs) / wall))",
-        "floor_cpu_seconds_per_million=\(processor / Double(logs) * 1e6)",
-        "raw_bytes_per_log=\(rawBytes / logs)",
-        "compressed_to=\(Double(storedBytes) / Double(rawBytes))",
-        "packets=\(digests / 16)"
-    )
 }
 
 /// Each body has 64 spare bytes after it, which the decoder needs.

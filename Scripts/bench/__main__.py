@@ -10,11 +10,11 @@ import re
 import statistics
 from collections.abc import Iterable, Sequence
 
-from bench.cases import SETS, Case
-from bench.load import Result, benching
+from bench.cases import FLOOR_BODIES, SETS, STORES, Case, Floor
+from bench.load import FloorResult, Result, benching
 
 Results = dict[str, list[Result]]
-Floors = dict[str, list[tuple[float, float]]]
+Floors = dict[Floor, list[FloorResult]]
 
 
 def figures(results: Sequence[Result], name: str) -> list[float]:
@@ -37,10 +37,25 @@ def table(head: str, rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def floor_table(found: Floors) -> list[str]:
-    rows = [
-        (name, *(spread(each, digits) for each, digits in zip(zip(*values), (0, 2)))) for name, values in found.items()
-    ]
-    return table("| Floor | logs/s | CPU-s per million |", rows)
+    rows = []
+    for floor, results in found.items():
+        p50, p99, longest = (sorted(times) for times in zip(*(one.syncs for one in results)))
+        rows.append(
+            [
+                floor.name,
+                spread([one.rate for one in results]),
+                spread([one.cpu for one in results], 2),
+                f"{statistics.median(p50) / 1000:.2f}, {statistics.median(p99) / 1000:.2f}, {longest[-1] / 1000:.1f}"
+                if longest[-1]
+                else "",
+            ]
+        )
+    return table("| Floor | logs/s | CPU-s per million | fdatasync: p50, p99, longest ms |", rows)
+
+
+def of_floor(case: Case, accepted: Sequence[float], found: Floors, store: str) -> str:
+    floor = found.get(Floor.of(case, store))
+    return f"{statistics.median(accepted) / statistics.median([one.rate for one in floor]):.2f}" if floor else ""
 
 
 def case_table(cases: Sequence[Case], results: Results, found: Floors) -> list[str]:
@@ -51,7 +66,6 @@ def case_table(cases: Sequence[Case], results: Results, found: Floors) -> list[s
         ours = results[case.name]
         accepted, delivered = figures(ours, "accepted"), figures(ours, "delivered")
         p50, p99, idle, waiting = (statistics.median(figures(ours, name)) for name in ("p50", "p99", "idle", "waiting"))
-        floor = found.get(f"{case.bodies} fields, one thread")
         halves = [one.half_p99 for one in ours if one.half_p99 is not None]
         errors = sum(one.errors for one in ours)
         cells = [
@@ -65,10 +79,10 @@ def case_table(cases: Sequence[Case], results: Results, found: Floors) -> list[s
             f"{max(one.memory for one in ours)}",
             f"{idle:.0%}, {waiting:.0%}",
             share(accepted, figures(results[case.base], "accepted")) if case.base in results else "",
-            f"{statistics.median(delivered) / statistics.median([rate for rate, _ in floor]):.2f}" if floor else "",
+            *(of_floor(case, accepted, found, store) for store in STORES),
         ]
         lines.append(cells)
-    return table(head + "| idle, for the disk | of its base | of the floor |", lines)
+    return table(head + "| idle, for the disk | of its base | of the SQLite floor | of the file's |", lines)
 
 
 def differences(cases: Sequence[Case], old: Results, new: Results) -> list[str]:
@@ -103,6 +117,13 @@ def chosen(arguments: argparse.Namespace) -> list[Case]:
     return [case for case in cases if not arguments.case or any(part in case.name for part in arguments.case)]
 
 
+def chosen_floors(cases: Sequence[Case]) -> list[Floor]:
+    """Those that the cases are compared with, and two of each kind side by side, for what both cores can do."""
+    own = [Floor.of(case, store) for case in cases if case.bodies in FLOOR_BODIES for store in STORES]
+    pairs = [dataclasses.replace(floor, threads=2) for floor in own if floor.batches == 32]
+    return list(dict.fromkeys(own + pairs))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="Benchmarks/compare", description=__doc__)
     parser.add_argument("releases", nargs="+", metavar="PROGRAM", help="NEW, or OLD NEW: release builds of sluice")
@@ -131,9 +152,8 @@ def main() -> None:
         for round in range(arguments.rounds):
             print(f"round {round + 1} of {arguments.rounds}", flush=True)
             if not arguments.no_floor:
-                for kind in sorted({case.bodies for case in cases} & {"4", "10"}):
-                    for processes, word in ((1, "one thread"), (2, "two threads")):
-                        floors.setdefault(f"{kind} fields, {word}", []).append(bench.floor(kind, processes))
+                for floor in chosen_floors(cases):
+                    floors.setdefault(floor, []).append(bench.floor(floor))
             # A case may inherit work of the disk from the one before it.
             for case in cases if round % 2 == 0 else cases[::-1]:
                 turns = list(enumerate(releases))

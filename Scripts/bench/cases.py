@@ -57,6 +57,30 @@ class Case:
     base: str | None = None
 
 
+@dataclasses.dataclass(frozen=True)
+class Floor:
+    """`sluice-bench floor` with a commit for so many batches, in SQLite or in a bare file; `threads` run side by side."""
+
+    bodies: str
+    batches: int
+    store: str
+    threads: int = 1
+
+    @property
+    def name(self) -> str:
+        threads = f", {self.threads} side by side" if self.threads > 1 else ""
+        return f"{self.bodies} fields, {self.batches} requests a commit, {self.store}{threads}"
+
+    @staticmethod
+    def of(case: Case, store: str) -> "Floor":
+        """The one for a case: a commit has about one request of each connection."""
+        return Floor(case.bodies, 32 if case.connections <= 32 else 128, store)
+
+
+STORES = ("sqlite", "file")
+# The bodies for which there are floors.
+FLOOR_BODIES = ("4", "10")
+
 LOADS = [
     Case("4 fields, 32", half=True),
     Case("4 fields, 128", connections=128),

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from typing import Unpack
 
-from bench.cases import DESTINATIONS, Case, Sink
+from bench.cases import DESTINATIONS, Case, Floor, Sink
 from harness.certificates import make_certificate
 from harness.gateway import Gateway, ask, port_of
 from harness.measures import cpu_seconds, machine_times, memory
@@ -45,6 +45,15 @@ class Result:
     errors: int
     idle: float = 0
     waiting: float = 0
+
+
+@dataclasses.dataclass
+class FloorResult:
+    """Logs a second, CPU seconds per million logs, and microseconds of a sync: half of them, 99 %, the longest."""
+
+    rate: float
+    cpu: float
+    syncs: tuple[float, ...]
 
 
 class Bench:
@@ -81,22 +90,25 @@ class Bench:
             subprocess.run([self.program, "bodies", directory, kind], check=True, stdout=subprocess.DEVNULL)
         return directory
 
-    def floor(self, kind: str, processes: int) -> tuple[float, float]:
-        """Logs a second, and CPU seconds per million logs, of so many floors beside each other."""
-        directory = self.bodies(kind)
-        floors = []
-        for number in range(processes):
+    def floor(self, floor: Floor) -> FloorResult:
+        directory = self.bodies(floor.bodies)
+        running = []
+        for number in range(floor.threads):
             scratch = self.work / f"floor-{number}"
             scratch.mkdir(exist_ok=True)
             for file in scratch.iterdir():
                 file.unlink()
-            words = [self.program, "floor", str(directory), str(scratch), str(self.seconds or FLOOR_SECONDS)]
-            floors.append(subprocess.Popen(words, stdout=subprocess.PIPE, text=True))
-            self.programs.add(floors[-1])
-        texts = [floor.communicate(timeout=600)[0] for floor in floors]
-        rate = sum(float(re.findall(r"floor_logs_per_second=(\S+)", text)[0]) for text in texts)
-        cpu = [float(re.findall(r"floor_cpu_seconds_per_million=(\S+)", text)[0]) for text in texts]
-        return rate, sum(cpu) / len(cpu)
+            words = [self.program, "floor", str(directory), str(scratch), str((self.seconds or FLOOR_SECONDS) / 2)]
+            words += ["--batches", str(floor.batches), "--store", floor.store]
+            running.append(subprocess.Popen(words, stdout=subprocess.PIPE, text=True))
+            self.programs.add(running[-1])
+        texts = [each.communicate(timeout=600)[0] for each in running]
+        found = [{name: float(value) for name, value in re.findall(r"(\w+)=(\S+)", text)} for text in texts]
+        return FloorResult(
+            rate=sum(one["floor_logs_per_second"] for one in found),
+            cpu=sum(one["floor_cpu_seconds_per_million"] for one in found) / len(found),
+            syncs=tuple(found[0].get(f"sync_{name}_us", 0) for name in ("p50", "p99", "longest")),
+        )
 
     def certificate(self) -> tuple[pathlib.Path, pathlib.Path]:
         key, certificate = self.work / "key.pem", self.work / "certificate.pem"
