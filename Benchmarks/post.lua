@@ -1,19 +1,34 @@
--- Posts the bodies of a directory in turn. Arguments: DIRECTORY [DELAY_MS]
-local requests, next_request, delay_ms = {}, 0, 0
+-- Posts what a directory has, in turn: whole requests (0.request, 1.request and so on), or 64 JSON bodies.
+-- Arguments: DIRECTORY [DELAY_MS]
+local requests, count, next_request, delay_ms = {}, 0, 0, 0
+
+local function read(name)
+    local file = io.open(name, "rb")
+    if not file then return nil end
+    local text = file:read("*a")
+    file:close()
+    return text
+end
 
 function init(arguments)
     delay_ms = tonumber(arguments[2] or "0")
-    for number = 0, 63 do
-        local file = assert(io.open(arguments[1] .. "/" .. number .. ".json", "rb"))
-        local body = file:read("*a")
-        file:close()
-        requests[number] = wrk.format("POST", "/logs/bench", { ["Content-Type"] = "application/json" }, body)
-    end
-    next_request = math.random(0, 63)
+    repeat
+        local request = read(arguments[1] .. "/" .. count .. ".request")
+        local body = not request and read(arguments[1] .. "/" .. count .. ".json")
+        if body then
+            request = wrk.format("POST", "/logs/bench", { ["Content-Type"] = "application/json" }, body)
+        end
+        if request then
+            requests[count] = request
+            count = count + 1
+        end
+    until not request
+    assert(count > 0, "no requests in " .. arguments[1])
+    next_request = math.random(0, count - 1)
 end
 
 function request()
-    next_request = (next_request + 1) % 64
+    next_request = (next_request + 1) % count
     return requests[next_request]
 end
 

@@ -1,4 +1,6 @@
 import Glibc
+import Logs
+import System
 
 /// A small generator with a fixed seed, so that every run posts the same bodies.
 struct SplitMix {
@@ -35,17 +37,23 @@ private let networks = ["wifi", "5g", "4g", "offline-cache"]
 
 /// The logs of the bodies: of 4 fields and about 160 bytes, of 10 fields and about 590, or of 4
 /// fields with an email address in every second text. A body has 100 of them; that of `single` has
-/// one of 4 fields.
+/// one of 4 fields, that of `few` ten. Those of `group` are whole requests of an SDK.
 enum BodyKind: String {
     case small = "4"
     case large = "10"
-    case mail, single
+    case mail, single, few, group
 
-    var logsPerBody: Int { self == .single ? 1 : 100 }
+    var logsPerBody: Int {
+        switch self {
+        case .single: 1
+        case .few: 10
+        case .small, .large, .mail, .group: 100
+        }
+    }
 
     func log(_ number: Int, _ random: inout SplitMix) -> String {
         switch self {
-        case .small, .single: smallLog(&random)
+        case .small, .single, .few, .group: smallLog(&random)
         case .large: largeLog(&random)
         case .mail: mailLog(&random, hasAddress: number % 2 == 0)
         }
@@ -62,14 +70,52 @@ func writeBodies(_ kind: BodyKind, to directory: String) {
         let logs = (0..<kind.logsPerBody).map { kind.log($0, &random) }
         let body = "[" + logs.joined(separator: ",\n") + "]"
         bytes += body.utf8.count
-        guard let file = fopen("\(directory)/\(number).json", "w") else {
-            fatalError("cannot write to \(directory)")
+        if kind == .group {
+            write(putLogs(of: Array(body.utf8)), to: "\(directory)/\(number).request")
+        } else {
+            write(Array(body.utf8), to: "\(directory)/\(number).json")
         }
-        fwrite(body, 1, body.utf8.count, file)
-        fclose(file)
     }
     let logs = 64 * kind.logsPerBody
     print("64 bodies of \(kind.logsPerBody) logs, \(bytes / logs) bytes a log, in \(directory)")
+}
+
+private func write(_ bytes: [UInt8], to path: String) {
+    guard let file = fopen(path, "w") else { fatalError("cannot write \(path)") }
+    fwrite(bytes, 1, bytes.count, file)
+    fclose(file)
+}
+
+/// A request as SDKs send it: a LogGroup with topic, source and two tags, in lz4.
+private func putLogs(of json: [UInt8]) -> [UInt8] {
+    let trailer = GroupTrailer(
+        topic: "bench",
+        source: "10.0.0.1",
+        tags: [("env", "prod"), ("version", "4.2.0")]
+    )
+    // The decoder needs 64 spare bytes after the body.
+    let group = (json + [UInt8](repeating: 0, count: 64))
+        .withUnsafeBytes { bytes in
+            let body = UnsafeRawBufferPointer(rebasing: bytes[..<json.count])
+            guard
+                let logs = try? JSONLogDecoder()
+                    .decodePlain(LogBody(body, BatchTiming(arrival: .now)))
+            else { fatalError("a body is not readable") }
+            return logs.sound.bytes + trailer.bytes
+        }
+    let block = LZ4.compress(group)
+    let head = """
+        POST /logstores/bench/shards/lb HTTP/1.1\r
+        Host: bench\r
+        Content-Type: application/x-protobuf\r
+        x-log-apiversion: 0.6.0\r
+        x-log-compresstype: lz4\r
+        x-log-bodyrawsize: \(group.count)\r
+        Content-Length: \(block.count)\r
+        \r
+
+        """
+    return Array(head.utf8) + block
 }
 
 private func message(_ random: inout SplitMix) -> String {

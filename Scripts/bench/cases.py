@@ -2,6 +2,8 @@
 
 import dataclasses
 
+from bench.requests import JWT_SETTINGS, KEY_SETTINGS
+
 STEPS = """filters:
   - steps:
       - add: { app: shop }
@@ -34,11 +36,13 @@ class Sink:
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """`bodies` is a kind of `sluice-bench bodies`."""
+    """`bodies` is a kind of `sluice-bench bodies`, `form` what requests.py makes of them."""
 
     name: str
     bodies: str = "4"
+    form: str = "json"
     connections: int = 32
+    logstore: str = "*"
     settings: str = ""
     tls: bool = False
     exactly_once: bool = False
@@ -55,6 +59,11 @@ class Case:
     seconds: float = 6
     # The case whose rate is this one's 100 %.
     base: str | None = None
+
+    @property
+    def logs(self) -> int:
+        """Of a request."""
+        return {"single": 1, "few": 10}.get(self.bodies, 100)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,10 +141,23 @@ ENGINES = [
     for name, bodies, connections in (("32", "4", 32), ("128", "4", 128), ("10 fields", "10", 32))
     for engine in ("sqlite", "jetstream", "postgresql")
 ]
+# What devices and their SDKs send. Each tag is a stream with packets of its own.
+BODIES = [
+    Case("JSON"),
+    Case("LogGroup in lz4", bodies="group", form="group", base="JSON"),
+    Case("JSON in gzip", form="gzip", base="JSON"),
+    Case("device key", form="key", settings=KEY_SETTINGS, base="JSON"),
+    Case("JSON Web Token", form="jwt", settings=JWT_SETTINGS, base="JSON"),
+    Case("a connection each", form="close", base="JSON"),
+    Case("10 logs, one tag", bodies="few", logstore="app"),
+    Case("10 logs, 1,000 tags", bodies="few", form="tags 1000", logstore="app", base="10 logs, one tag"),
+    Case("10 logs, 10,000 tags", bodies="few", form="tags 10000", logstore="app", base="10 logs, one tag"),
+]
 SETS = {
     "loads": LOADS,
     "filters": FILTERS,
     "connections": CONNECTIONS,
     "engines": ENGINES,
     "backlog": BACKLOG,
+    "bodies": BODIES,
 }

@@ -15,7 +15,7 @@ from typing import TypeVar
 from bench import callgrind, calls
 from bench.cases import Case
 from bench.load import Bench, benching
-from bench.posting import Poster, requests
+from bench.posting import Poster, read
 from harness.gateway import Gateway
 from harness.program import LaunchOptions
 
@@ -71,7 +71,7 @@ def middle(rounds: Sequence[Figures]) -> Figures:
 
 def load(bench: Bench, gateway: Gateway, posts: Posts, begin: Callable[[], object]) -> float:
     """Warms up, and then posts. Returns when all logs are delivered, with the requests a commit."""
-    bodies = requests(bench.bodies(posts.bodies))
+    bodies = read(bench.requests(Case(posts.name, bodies=posts.bodies)))
     poster = Poster(gateway.devices, posts.connections)
     poster.post(bodies, posts.connections * 4)
     gateway.require_drained()

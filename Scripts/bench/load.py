@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from typing import Unpack
 
+from bench import requests
 from bench.cases import DESTINATIONS, Case, Floor, Sink
 from harness.certificates import make_certificate
 from harness.gateway import Gateway, ask, port_of
@@ -80,7 +81,7 @@ class Bench:
     def destination(self, case: Case, name: str) -> str:
         scheme, more = ("https", f", ca_file: {self.certificate()[1]}") if case.sink.tls else ("http", "")
         return (
-            f'  {name}: {{ endpoint: "{scheme}://localhost:{self.sink(case.sink)}", project: {name}, logstore: "*", '
+            f'  {name}: {{ endpoint: "{scheme}://localhost:{self.sink(case.sink)}", project: {name}, logstore: "{case.logstore}", '
             f"region: bench, exactly_once: {str(case.exactly_once).lower()}{more} }}"
         )
 
@@ -88,6 +89,14 @@ class Bench:
         directory = self.work / f"bodies-{kind}"
         if not directory.exists():
             subprocess.run([self.program, "bodies", directory, kind], check=True, stdout=subprocess.DEVNULL)
+        return directory
+
+    def requests(self, case: Case) -> pathlib.Path:
+        bodies, directory = self.bodies(case.bodies), self.work / f"requests-{case.bodies}-{case.form}"
+        if case.form == "group":
+            return bodies
+        if not directory.exists():
+            requests.write(case.form, bodies, directory)
         return directory
 
     def floor(self, floor: Floor) -> FloorResult:
@@ -169,9 +178,8 @@ class Bench:
         rate = (last["accepted"] - first["accepted"]) / took
         half = None
         if case.half:
-            logs = 1 if case.bodies == "single" else 100
             # The pause of a connection between an answer and its next request.
-            pause = case.connections * 1000 / (rate / logs / 2) - wrk["p50_ms"] * 0.7
+            pause = case.connections * 1000 / (rate / case.logs / 2) - wrk["p50_ms"] * 0.7
             half = finish(self.start(case, url, seconds / 2, pause))["p99_ms"]
         return Result(
             accepted=rate,
@@ -189,7 +197,7 @@ class Bench:
 
     def start(self, case: Case, url: str, seconds: float, pause: float = 0) -> "subprocess.Popen[str]":
         words = ["wrk", "-t1", f"-c{case.connections}", f"-d{max(seconds, 1):.0f}s", "--latency"]
-        words += ["-s", str(LOADER), url, "--", str(self.bodies(case.bodies)), f"{max(pause, 0):.0f}"]
+        words += ["-s", str(LOADER), url, "--", str(self.requests(case)), f"{max(pause, 0):.0f}"]
         load = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
         self.programs.add(load)
         return load

@@ -7,14 +7,12 @@ import selectors
 import socket
 from collections.abc import Iterator, Sequence
 
-HEAD = "POST /logs/bench HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
 
-def requests(bodies: pathlib.Path) -> list[bytes]:
-    """Whole requests of the bodies in a directory."""
-    texts = [file.read_bytes() for file in sorted(bodies.glob("*.json"))]
-    return [(HEAD % len(text)).encode() + text for text in texts]
+def read(directory: pathlib.Path) -> list[bytes]:
+    """Whole requests, each in a file of its own."""
+    return [file.read_bytes() for file in sorted(directory.glob("*.request"))]
 
 
 class Poster:
