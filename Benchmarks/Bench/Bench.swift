@@ -14,6 +14,8 @@ struct Bench {
             writeBodies(BodyKind(rawValue: arguments[2]) ?? .small, to: arguments[1])
         case ("sink", 2):
             runSink(options.sink(port: UInt16(arguments[1]) ?? 0))
+        case ("open", 3):
+            runOpenLoad(requests: arguments[1], port: UInt16(arguments[2]) ?? 0, options)
         case ("decode", 3):
             runDecode(bodies: arguments[1], seconds: Double(arguments[2]) ?? 5)
         case ("filter", 2):
@@ -36,8 +38,9 @@ struct Bench {
             )
         default:
             print(
-                "usage: sluice-bench bodies DIR 4|10|mail|single "
+                "usage: sluice-bench bodies DIR 4|10|mail|single|few|group "
                     + "| sink PORT [--delay MS] [--errors PERCENT] [--certificate PEM --key PEM] "
+                    + "| open REQUESTS PORT --rate R [--seconds 10] [--connections 128] "
                     + "| decode BODIES SECONDS | filter SECONDS | lookup SECONDS "
                     + "| floor BODIES SCRATCH SECONDS [--batches 32] [--store sqlite|file] "
                     + "| backlog fill|kill|open|drain DIR MIB STREAMS LOGS"

@@ -74,29 +74,9 @@ final class SinkConnection {
 
     private func readHead(_ count: Int) {
         head.append(contentsOf: scratch[..<count])
-        guard let end = headEnd(of: head) else { return }
-        let text = String(decoding: head[..<end], as: UTF8.self)
-        isDenied = text.prefix { $0 != "\r\n" }.contains("/denied")
-        rest = max(0, contentLength(in: text) - (head.count - end))
+        guard let message = MessageHead(of: head) else { return }
+        isDenied = String(decoding: head.prefix { $0 != 13 }, as: UTF8.self).contains("/denied")
+        rest = max(0, message.bodyBytes - (head.count - message.end))
         head.removeAll(keepingCapacity: true)
     }
-}
-
-private func headEnd(of bytes: [UInt8]) -> Int? {
-    guard bytes.count >= 4 else { return nil }
-    for end in 4...bytes.count
-    where bytes[end - 1] == 10 && bytes[end - 2] == 13 && bytes[end - 3] == 10 {
-        return end
-    }
-    return nil
-}
-
-private func contentLength(in head: String) -> Int {
-    for line in head.split(separator: "\r\n") {
-        let parts = line.split(separator: ":", maxSplits: 1)
-        if parts.count == 2, parts[0].lowercased() == "content-length" {
-            return Int(parts[1].drop { $0 == " " }) ?? 0
-        }
-    }
-    return 0
 }

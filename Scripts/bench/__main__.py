@@ -85,6 +85,26 @@ def case_table(cases: Sequence[Case], results: Results, found: Floors) -> list[s
     return table(head + "| idle, for the disk | of its base | of the SQLite floor | of the file's |", lines)
 
 
+def open_table(cases: Sequence[Case], results: Results) -> list[str]:
+    """Latencies of loads at fixed rates, from each request's intended time."""
+    lines = []
+    for case in cases:
+        ours = results[case.name]
+        errors = sum(one.errors for one in ours)
+        cells = [
+            case.name + (f", {errors} refused" if errors else ""),
+            spread(figures(ours, "answered")),
+            *(spread(figures(ours, name), 1) for name in ("p50", "p99", "p999")),
+            f"{max(figures(ours, 'longest')):.0f}",
+            f"{statistics.median(figures(ours, 'left')) * 100:.1f} %",
+            spread(figures(ours, "cpu"), 2),
+            f"{max(one.memory for one in ours)}",
+        ]
+        lines.append(cells)
+    head = "| Rate | answered a second | p50 ms | p99 ms | p99.9 ms | longest ms | waits at the end | CPU-s per million | MiB |"
+    return table(head, lines)
+
+
 def differences(cases: Sequence[Case], old: Results, new: Results) -> list[str]:
     """How the new release compares with the old one, pair by pair."""
     lines = []
@@ -119,7 +139,8 @@ def chosen(arguments: argparse.Namespace) -> list[Case]:
 
 def chosen_floors(cases: Sequence[Case]) -> list[Floor]:
     """Those that the cases are compared with, and two of each kind side by side, for what both cores can do."""
-    own = [Floor.of(case, store) for case in cases if case.bodies in FLOOR_BODIES for store in STORES]
+    closed = [case for case in cases if case.bodies in FLOOR_BODIES and not case.rate]
+    own = [Floor.of(case, store) for case in closed for store in STORES]
     pairs = [dataclasses.replace(floor, threads=2) for floor in own if floor.batches == 32]
     return list(dict.fromkeys(own + pairs))
 
@@ -130,12 +151,15 @@ def main() -> None:
     parser.add_argument("--set", default="loads", help=f"sets of cases, joined by commas: {', '.join(SETS)}")
     parser.add_argument("--case", action="append", help="only cases whose name contains this; may be repeated")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, help="of each load; 6 by default, 20 in the set backlog")
+    parser.add_argument("--seconds", type=float, help="of each load; 6 by default, 20 in the sets backlog and open")
+    parser.add_argument("--long", action="store_true", help="one round with loads of ten minutes")
     parser.add_argument("--sink-delay", type=float, metavar="MS", help="the sink answers after so long, in all cases")
     parser.add_argument("--sink-tls", action="store_true", default=None, help="over TLS to the sink")
     parser.add_argument("--sink-errors", type=float, metavar="PERCENT", help="of answers: 5xx, or 403 for a quota")
     parser.add_argument("--no-floor", action="store_true")
     arguments = parser.parse_args()
+    if arguments.long:
+        arguments.rounds, arguments.seconds = 1, 600
     names = arguments.set.split(",")
     if len(arguments.releases) > 2 or not set(names) <= set(SETS):
         parser.error(f"give one or two programs, and sets among {', '.join(SETS)}")
@@ -165,7 +189,11 @@ def main() -> None:
 def tell(cases: list[Case], results: list[Results], floors: Floors, name: str) -> None:
     new = results[-1]
     lines = [f"machine: {machine()}", "", *(floor_table(floors) if floors else []), ""]
-    lines += case_table(cases, new, floors)
+    closed, fixed = [case for case in cases if not case.rate], [case for case in cases if case.rate]
+    lines += [*(case_table(closed, new, floors) if closed else []), ""]
+    if fixed:
+        older = ["Old:", "", *open_table(fixed, results[0]), "", "New:", ""] if len(results) == 2 else []
+        lines += [*older, *open_table(fixed, new)]
     if len(results) == 2:
         lines += ["", "Old and new, in turns:", "", *differences(cases, results[0], new)]
     text = "\n".join(lines)

@@ -42,6 +42,9 @@ class Case:
     bodies: str = "4"
     form: str = "json"
     connections: int = 32
+    # Requests a second, sent at their times whatever the answers take. Without it, each connection sends the next request
+    # after an answer.
+    rate: float | None = None
     logstore: str = "*"
     settings: str = ""
     tls: bool = False
@@ -141,6 +144,15 @@ ENGINES = [
     for name, bodies, connections in (("32", "4", 32), ("128", "4", 128), ("10 fields", "10", 32))
     for engine in ("sqlite", "jetstream", "postgresql")
 ]
+OPEN = [
+    Case(f"{name}, {rate:,} requests/s", bodies=bodies, connections=128, rate=rate, seconds=20)
+    for name, bodies, rates in (
+        ("4 fields", "4", (1000, 4000, 8000)),
+        ("10 fields", "10", (500, 1500, 3000)),
+        ("one log", "single", (2000, 10_000, 20_000)),
+    )
+    for rate in rates
+]
 # What devices and their SDKs send. Each tag is a stream with packets of its own.
 BODIES = [
     Case("JSON"),
@@ -159,5 +171,6 @@ SETS = {
     "connections": CONNECTIONS,
     "engines": ENGINES,
     "backlog": BACKLOG,
+    "open": OPEN,
     "bodies": BODIES,
 }

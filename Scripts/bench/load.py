@@ -46,6 +46,10 @@ class Result:
     errors: int
     idle: float = 0
     waiting: float = 0
+    # Of a load at a fixed rate: also the requests a second that were answered.
+    p999: float = 0
+    longest: float = 0
+    answered: float = 0
 
 
 @dataclasses.dataclass
@@ -191,6 +195,9 @@ class Bench:
             half_p99=half,
             memory=int(memory(gateway.process.pid)),
             errors=int(wrk["errors"] + wrk["not_2xx"]),
+            p999=wrk.get("p999_ms", 0),
+            longest=wrk["max_ms"],
+            answered=wrk["requests"] / wrk["seconds"],
             idle=(times[3] + times[4]) / sum(times),
             waiting=times[4] / sum(times),
         )
@@ -198,6 +205,9 @@ class Bench:
     def start(self, case: Case, url: str, seconds: float, pause: float = 0) -> "subprocess.Popen[str]":
         words = ["wrk", "-t1", f"-c{case.connections}", f"-d{max(seconds, 1):.0f}s", "--latency"]
         words += ["-s", str(LOADER), url, "--", str(self.requests(case)), f"{max(pause, 0):.0f}"]
+        if case.rate:
+            words = [self.program, "open", str(self.requests(case)), url.rpartition(":")[2], "--rate", str(case.rate)]
+            words += ["--connections", str(case.connections), "--seconds", str(seconds)]
         load = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
         self.programs.add(load)
         return load
@@ -217,5 +227,5 @@ def benching(seconds: float | None) -> Iterator[Bench]:
 
 def finish(load: "subprocess.Popen[str]") -> dict[str, float]:
     text = load.communicate(timeout=600)[0]
-    line = next(line for line in text.splitlines() if line.startswith("wrk "))
+    line = next(line for line in text.splitlines() if line.startswith(("wrk ", "open ")))
     return {name: float(value) for name, value in (pair.split("=") for pair in line.split()[1:])}
