@@ -60,7 +60,7 @@ def of_floor(case: Case, accepted: Sequence[float], found: Floors, store: str) -
 
 def case_table(cases: Sequence[Case], results: Results, found: Floors) -> list[str]:
     """One table for one release."""
-    head = "| Case | accepted logs/s | delivered | waits at the end | CPU-s per million | p50, p99 ms | half load p99 | MiB "
+    head = "| Case | accepted logs/s | delivered | waits at the end | CPU-s per million | instructions a log | p50, p99 ms | half load p99 | MiB "
     lines = []
     for case in cases:
         ours = results[case.name]
@@ -68,12 +68,14 @@ def case_table(cases: Sequence[Case], results: Results, found: Floors) -> list[s
         p50, p99, idle, waiting = (statistics.median(figures(ours, name)) for name in ("p50", "p99", "idle", "waiting"))
         halves = [one.half_p99 for one in ours if one.half_p99 is not None]
         errors = sum(one.errors for one in ours)
+        counts = [one.instructions for one in ours if one.instructions is not None]
         cells = [
             case.name + (f", {errors} refused" if errors else ""),
             spread(accepted),
             share(delivered, accepted),
             f"{statistics.median(figures(ours, 'left')) * 100:.1f} %",
             spread(figures(ours, "cpu"), 2),
+            spread(counts) if counts else "",
             f"{p50:.1f}, {p99:.1f}",
             f"{statistics.median(halves):.1f}" if halves else "",
             f"{max(one.memory for one in ours)}",

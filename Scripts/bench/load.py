@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from typing import Unpack
 
-from bench import requests
+from bench import counter, requests
 from bench.cases import DESTINATIONS, Case, Floor, Sink
 from harness.certificates import make_certificate
 from harness.gateway import Gateway, ask, port_of
@@ -46,6 +46,8 @@ class Result:
     errors: int
     idle: float = 0
     waiting: float = 0
+    # Of a delivered log, where the machine counts them.
+    instructions: float | None = None
     # Of a load at a fixed rate: also the requests a second that were answered.
     p999: float = 0
     longest: float = 0
@@ -166,6 +168,7 @@ class Bench:
             ask(gateway.admin, "/admin/captures", method="POST", body=case.capture.encode(), token=gateway.token)
         finish(self.start(case, url, 1))
         gateway.require_drained()
+        instructions = counter.Counter(gateway.process.pid, self.programs) if counter.is_there() else None
         before, cpu = gateway.ledger()["ledger"], cpu_seconds(gateway.process.pid)
         seconds = self.seconds or case.seconds
         load = self.start(case, url, seconds)
@@ -178,7 +181,8 @@ class Bench:
         wrk = finish(load)
         end = gateway.ledger()["ledger"]
         after = gateway.require_drained(DRAIN_SECONDS)["ledger"]
-        spent = cpu_seconds(gateway.process.pid) - cpu
+        spent, delivered = cpu_seconds(gateway.process.pid) - cpu, max(after["delivered"] - before["delivered"], 1)
+        counted = instructions.end() / delivered if instructions else None
         rate = (last["accepted"] - first["accepted"]) / took
         half = None
         if case.half:
@@ -189,7 +193,8 @@ class Bench:
             accepted=rate,
             delivered=(last["delivered"] - first["delivered"]) / took,
             left=end["queued"] / max(end["accepted"] - before["accepted"], 1),
-            cpu=spent / max(after["delivered"] - before["delivered"], 1) * 1e6,
+            cpu=spent / delivered * 1e6,
+            instructions=counted,
             p50=wrk["p50_ms"],
             p99=wrk["p99_ms"],
             half_p99=half,
