@@ -27,8 +27,9 @@ class SharedGate<Key: Hashable> {
 
     /// A destination has other places in flight than before.
     func resize(from old: Int, to places: Int) {
-        join(places: places)
-        leave(places: old)
+        precondition(users > 0 && self.places >= old, "a destination goes through the gate")
+        self.places += places - old
+        gate.widen(to: max(1, self.places))
     }
 
     /// A destination does not go through it any more.
