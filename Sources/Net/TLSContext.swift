@@ -216,6 +216,8 @@ func configure(
     TLSTickets.use(in: context, for: Int(settings.sessionTime.components.seconds))
     let name = Array("sluice".utf8)
     SSL_CTX_set_session_id_context(context, name, UInt32(name.count))
+    // A device keeps one connection; OpenSSL would make two tickets for each handshake.
+    SSL_CTX_set_num_tickets(context, 1)
     chooseHTTP(in: context)
     try clientRules.apply(to: context)
 }
