@@ -17,7 +17,7 @@ final class DeliveryLoop {
         /// The addresses of a host have changed.
         case addressesChanged
         /// Shows that the thread takes its turns.
-        case callbacks([@Sendable () -> Void])
+        case callback(@Sendable () -> Void)
         case stop(Moment)
     }
 
@@ -133,7 +133,7 @@ final class DeliveryLoop {
             case .endRest(let names):
                 for name in names { byName[name]?.endRest() }
             case .addressesChanged: haveNewAddresses = true
-            case .callbacks(let callbacks): for callback in callbacks { callback() }
+            case .callback(let callback): callback()
             case .stop(let deadline): stopping = deadline
             }
         }

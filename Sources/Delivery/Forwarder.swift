@@ -120,7 +120,7 @@ package final class Forwarder: Sendable {
 
 extension Forwarder: CallbackThread {
     /// The callbacks of a thread that has ended are dropped.
-    package func run(_ callbacks: [@Sendable () -> Void]) { post(.callbacks(callbacks)) }
+    package func run(_ callback: @escaping @Sendable () -> Void) { post(.callback(callback)) }
 }
 
 // MARK: - Settings

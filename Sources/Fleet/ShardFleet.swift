@@ -1,6 +1,6 @@
 package import Queue
 import SQLiteQueue
-package import System
+import System
 
 /// The queue of a gateway in a cluster: its home shard, which takes the logs of its devices, and
 /// adopted shards, which it only empties. `FleetLoop` decides which, `FleetKeeper` opens and closes
@@ -273,42 +273,23 @@ extension ShardFleet: BatchQueue {
         homeQueue.keepsUnreadable(for: destination)
     }
 
-    package func append(
-        _ batches: [Batch],
-        identity: BatchIdentity?,
-        sender: String?,
-        tally: IntakeTally,
-        on thread: (any CallbackThread)?,
-        whenDurable: @escaping @Sendable (AppendOutcome) -> Void
-    ) {
-        guard let identity else {
-            return homeQueue.append(
-                batches,
-                identity: nil,
-                sender: sender,
-                tally: tally,
-                on: thread,
-                whenDurable: whenDurable
-            )
-        }
+    package func append(_ batches: [Batch], of request: any AppendingRequest) {
+        guard let identity = request.identity else { return homeQueue.append(batches, of: request) }
         if let first = messages.first(of: identity) {
-            var callbacks = GatheredCallbacks()
-            callbacks.add(
-                { whenDurable(.repeated(receipt: first.receipt, logs: first.logs)) },
-                on: thread
-            )
-            return callbacks.run()
+            let outcome = AppendOutcome.repeated(receipt: first.receipt, logs: first.logs)
+            guard let thread = request.thread else { return request.decided(outcome) }
+            return thread.run { request.decided(outcome) }
         }
-        homeQueue.append(
-            batches,
-            identity: identity,
-            sender: sender,
-            tally: tally,
-            on: thread
+        let told = CallingRequest(
+            identity,
+            sender: request.sender,
+            tally: request.tally,
+            on: request.thread
         ) { [messages] outcome in
             if outcome == .stored { messages.tell(identity) }
-            whenDurable(outcome)
+            request.decided(outcome)
         }
+        homeQueue.append(batches, of: told)
     }
 
     package func count(_ tally: IntakeTally) { homeQueue.count(tally) }

@@ -119,8 +119,8 @@ final class EventLoop {
             case .answer(let token, let response): deliver(response, to: token)
             case .connection(let number, let peer): takeConnection(number, from: peer)
             case .more(let token): continueStream(of: token)
-            case .callbacks(let callbacks):
-                for callback in callbacks { callback() }
+            case .callback(let callback):
+                callback()
                 sendLocalAnswers()
             case .stop(let deadline, let lastRequests):
                 beginStopping(by: deadline, lastRequests: lastRequests)

@@ -11,8 +11,8 @@ final class LoopPort: Sendable {
         case connection(CInt, from: SocketAddress)
         /// The connection's stream has bytes to take.
         case more(PollToken)
-        /// Work of other threads that ends with answers.
-        case callbacks([@Sendable () -> Void])
+        /// Work of another thread that ends with answers.
+        case callback(@Sendable () -> Void)
         case stop(by: Moment, lastRequests: Moment)
     }
 
@@ -90,7 +90,7 @@ final class LoopPort: Sendable {
         for message in mailbox.takeAll() {
             switch message {
             case .answer(_, let response): response.stream?.close()
-            case .callbacks(let callbacks): for callback in callbacks { callback() }
+            case .callback(let callback): callback()
             case .connection(let number, _): _ = OwnedDescriptor(taking: number)
             case .more, .stop: continue
             }
@@ -114,5 +114,5 @@ final class LoopPort: Sendable {
 }
 
 extension LoopPort: CallbackThread {
-    func run(_ callbacks: [@Sendable () -> Void]) { post(.callbacks(callbacks)) }
+    func run(_ callback: @escaping @Sendable () -> Void) { post(.callback(callback)) }
 }

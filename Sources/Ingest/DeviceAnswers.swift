@@ -4,9 +4,14 @@ import SLS
 import Synchronization
 package import System
 
-/// Builds the answers to devices. Any thread may use it.
-struct DeviceAnswers: Sendable {
-    let counters: IngestCounters
+/// Builds the answers to devices. Any thread may use it. An object, because each request that waits
+/// for the queue refers to all that its answer needs.
+final class DeviceAnswers: Sendable {
+    let shared: DeviceHandler.Shared
+
+    init(_ shared: DeviceHandler.Shared) {
+        self.shared = shared
+    }
 
     func refused(
         _ refusal: Refusal,
@@ -14,7 +19,7 @@ struct DeviceAnswers: Sendable {
         _ readers: CrossOrigin
     ) -> Response {
         var response = route.refused(refusal)
-        counters.countRefused(route.label, refusal, as: response.status)
+        shared.counters.countRefused(route.label, refusal, as: response.status)
         addRetryAfter(refusal, route.label, &response)
         // Also when the head could not be read: a refusal holds nothing secret, and a page can show
         // it.

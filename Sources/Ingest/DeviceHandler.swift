@@ -61,7 +61,7 @@ package final class DeviceHandler: RequestHandler {
 
     package init(_ shared: Shared) {
         self.shared = shared
-        answers = DeviceAnswers(counters: shared.counters)
+        answers = DeviceAnswers(shared)
         decoder = BodyDecoder(shared.limits)
         tables = RequestTables(
             shared.door,

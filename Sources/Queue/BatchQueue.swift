@@ -22,28 +22,38 @@ package protocol BatchQueue: Sendable {
     func keepsUnreadable(for destination: String) -> Bool
 
     /// Stores all required batches or none. An optional batch whose destination has no room is
-    /// skipped. Calls back when they are on stable storage, or when storing failed: on `thread`,
-    /// which gets all callbacks of a commit together, or without one on the queue's own. The
-    /// callback must be quick and must not wait.
-    ///
-    /// If the queue remembers `identity`, it stores nothing, and the outcome gives the answer to
-    /// the first request. `tally` is what became of the request's logs, and its `copies` are the
-    /// logs of all batches. It counts if the batches are stored. `sender` is the device key of the
-    /// request; streams and identities are shared by that name. Nil is a device without a key.
-    func append(
-        _ batches: [Batch],
-        identity: BatchIdentity?,
-        sender: String?,
-        tally: IntakeTally,
-        on thread: (any CallbackThread)?,
-        whenDurable: @escaping @Sendable (AppendOutcome) -> Void
-    )
+    /// skipped. Tells the request when they are on stable storage, or when storing failed.
+    func append(_ batches: [Batch], of request: any AppendingRequest)
 
     /// Counts a request of which no log goes to a destination. Stored within a second.
     func count(_ tally: IntakeTally)
 }
 
+/// A request whose batches the queue stores. An object, because it passes through several lists on
+/// its way to the commit and back.
+package protocol AppendingRequest: AnyObject, Sendable {
+    /// If the queue remembers it, it stores nothing, and the outcome gives the answer to the first
+    /// request.
+    var identity: BatchIdentity? { get }
+
+    /// The device key. Streams and identities are shared by that name. Nil is a device without a
+    /// key.
+    var sender: String? { get }
+
+    /// What became of the request's logs; its `copies` are the logs of all batches. It counts if
+    /// the batches are stored.
+    var tally: IntakeTally { get }
+
+    /// The thread that is told the outcome, together with all others of the commit. Nil is the
+    /// queue's own.
+    var thread: (any CallbackThread)? { get }
+
+    /// Called once. It must be quick and must not wait.
+    func decided(_ outcome: AppendOutcome)
+}
+
 extension BatchQueue {
+    /// Calls back on the queue's thread.
     package func append(
         _ batches: [Batch],
         identity: BatchIdentity? = nil,
@@ -51,15 +61,37 @@ extension BatchQueue {
         tally: IntakeTally? = nil,
         whenDurable: @escaping @Sendable (AppendOutcome) -> Void
     ) {
+        let tally = tally ?? IntakeTally(batches)
         append(
             batches,
-            identity: identity,
-            sender: sender,
-            tally: tally ?? IntakeTally(batches),
-            on: nil,
-            whenDurable: whenDurable
+            of: CallingRequest(identity, sender: sender, tally: tally, whenDurable)
         )
     }
+}
+
+/// A request that passes its outcome to a function.
+package final class CallingRequest: AppendingRequest {
+    package let identity: BatchIdentity?
+    package let sender: String?
+    package let tally: IntakeTally
+    package let thread: (any CallbackThread)?
+    private let call: @Sendable (AppendOutcome) -> Void
+
+    package init(
+        _ identity: BatchIdentity? = nil,
+        sender: String? = nil,
+        tally: IntakeTally,
+        on thread: (any CallbackThread)? = nil,
+        _ call: @escaping @Sendable (AppendOutcome) -> Void
+    ) {
+        self.identity = identity
+        self.sender = sender
+        self.tally = tally
+        self.thread = thread
+        self.call = call
+    }
+
+    package func decided(_ outcome: AppendOutcome) { call(outcome) }
 }
 
 /// Identifies a request, so that the queue recognises a repeated one.

@@ -167,15 +167,8 @@ extension DurableQueue: BatchQueue {
 
     package func crowdedOut(_ outlets: [Outlet]) -> Set<Outlet> { handle.crowdedOut(outlets) }
 
-    package func append(
-        _ batches: [Batch],
-        identity: BatchIdentity?,
-        sender: String?,
-        tally: IntakeTally,
-        on thread: (any CallbackThread)?,
-        whenDurable: @escaping @Sendable (AppendOutcome) -> Void
-    ) {
-        handle.append(batches, identity, sender: sender, tally: tally, on: thread, whenDurable)
+    package func append(_ batches: [Batch], of request: any AppendingRequest) {
+        handle.append(batches, of: request)
     }
 
     package func count(_ tally: IntakeTally) { handle.count(tally) }

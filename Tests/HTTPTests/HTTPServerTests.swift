@@ -66,17 +66,14 @@ struct HTTPServerTests {
     func answers() throws {
         let server = try TestServer(loops: 1)
         let clients = try (0..<3).map { _ in try server.client() }
-        var callbacks = GatheredCallbacks()
         for (number, client) in clients.enumerated() {
             client.send("GET /later/\(number) HTTP/1.1\r\nHost: a\r\n\r\n")
             let request = server.held.next()
             let body = Array(request.path.utf8)
-            callbacks.add(
-                { request.responder.send(Response(status: 200, body: body)) },
-                on: request.responder.thread
-            )
+            request.responder.thread?.run {
+                request.responder.send(Response(status: 200, body: body))
+            }
         }
-        callbacks.run()
         for (number, client) in clients.enumerated() {
             #expect(client.answer()?.text == "/later/\(number)")
         }
@@ -89,15 +86,10 @@ struct HTTPServerTests {
         let request = server.held.next()
         server.server.stop(within: .zero)
         let ran = SharedValue(false)
-        var callbacks = GatheredCallbacks()
-        callbacks.add(
-            {
-                request.responder.send(Response(status: 200))
-                ran.change { $0 = true }
-            },
-            on: request.responder.thread
-        )
-        callbacks.run()
+        request.responder.thread?.run {
+            request.responder.send(Response(status: 200))
+            ran.change { $0 = true }
+        }
         #expect(ran.wait { $0 })
         #expect(client.endsUnanswered())
     }

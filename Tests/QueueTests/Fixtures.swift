@@ -254,6 +254,12 @@ extension QueueOwner {
         turn()
     }
 
+    /// Posts a batch whose outcome does not matter.
+    func append(_ batch: Batch) {
+        let request = CallingRequest(tally: IntakeTally([batch])) { _ in }
+        handle.append([batch], of: request)
+    }
+
     /// Does what is due when housekeeping is.
     func keepHouse() {
         schedule.makeHousekeepingDue()

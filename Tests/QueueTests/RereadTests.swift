@@ -30,7 +30,7 @@ import Testing
     private func handOver(_ owner: QueueOwner) -> SealedPacket {
         let arrived = Awaited<SealedPacket>()
         let batch = Batch(stream: .named("a", logstore: "typo"), logs: logs(0..<10))
-        owner.handle.append([batch], nil, sender: nil, tally: IntakeTally([batch])) { _ in }
+        owner.append(batch)
         owner.handle.post(.connect { for packet in $0.packets { arrived.put(packet) } })
         owner.takeTurn()
         owner.handle.post(.packets(1, of: .named("typo")))

@@ -28,7 +28,7 @@ import Testing
     private func fill(_ owner: QueueOwner, rows: Int, packets: Int) -> [SealedPacket] {
         for row in 0..<rows {
             let batch = Batch(logs(row * 10..<row * 10 + 10, noise: 1000))
-            owner.handle.append([batch], nil, sender: nil, tally: IntakeTally([batch])) { _ in }
+            owner.append(batch)
             owner.takeTurn()
         }
         owner.handle.post(.packets(packets, of: .named("app-log")))

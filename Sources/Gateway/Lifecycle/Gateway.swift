@@ -117,7 +117,7 @@ package final class Gateway: Sendable {
     var watched: [WatchedThread] {
         let loops = servers.ofDevices.flatMap(\.loops) + [("delivery", forwarder)]
         let threads = loops.map { name, thread in
-            WatchedThread(name: name) { thread.run([$0]) }
+            WatchedThread(name: name) { thread.run($0) }
         }
         guard store.others == nil else { return threads }
         let queue = WatchedThread(name: "queue") { [store] callback in

@@ -173,15 +173,8 @@ private struct UnopenedQueue: BatchQueue {
     func keepsUnreadable(for destination: String) -> Bool { false }
     func count(_ tally: IntakeTally) {}
 
-    func append(
-        _ batches: [Batch],
-        identity: BatchIdentity?,
-        sender: String?,
-        tally: IntakeTally,
-        on thread: (any CallbackThread)?,
-        whenDurable: @escaping @Sendable (AppendOutcome) -> Void
-    ) {
-        whenDurable(.refused(.failing))
+    func append(_ batches: [Batch], of request: any AppendingRequest) {
+        request.decided(.refused(.failing))
     }
 }
 

@@ -1,3 +1,4 @@
+import Logs
 import Queue
 import System
 
@@ -15,20 +16,23 @@ enum Message: Sendable {
     case stop
 }
 
-/// The batches of one call. The queue stores all required ones or none.
+/// The batches of one request. The queue stores all required ones or none.
 struct Append: Sendable {
+    let request: any AppendingRequest
     private(set) var batches: [Batch]
-    let identity: BatchIdentity?
-    /// The device key of the request. Nil is a device without a key.
-    let sender: String?
-    let tally: IntakeTally
     /// Bytes of the logs, of their streams, and of the identity.
     private(set) var rawBytes: Int
-    /// The thread that answers; nil is the owner's.
-    let thread: (any CallbackThread)?
-    let answer: @Sendable (AppendOutcome) -> Void
     /// Set if the append was refused at once because too much waits.
     private(set) var refusal: QueueAdmission?
+
+    init(_ batches: [Batch], of request: any AppendingRequest) {
+        self.request = request
+        self.batches = batches
+        // A tiny batch may name a large stream, and both wait. Each dead log becomes a row.
+        rawBytes = batches.reduce(request.identity?.cost ?? 0) { sum, batch in
+            sum + batch.logs.bytes.count + DeadLetterBook.mostDead(batch) + batch.stream.cost
+        }
+    }
 
     /// Compresses the batches that need no others for a good row.
     mutating func compress(_ packer: RowPacker) {

@@ -97,7 +97,7 @@ struct QueueAnnouncer {
     mutating func announceShortage(_ refusal: QueueAdmission, _ append: Append, streamsMax: Int) {
         guard let stream = append.batches.first?.stream else { return }
         // The operator defines keys and destinations, so these are few.
-        let subject = "\(refusal) \(append.sender ?? stream.destination)"
+        let subject = "\(refusal) \(append.request.sender ?? stream.destination)"
         guard shortagePauses.tryStart(for: subject) else { return }
         let holder =
             switch refusal {
@@ -109,7 +109,7 @@ struct QueueAnnouncer {
             "batches are refused: too many streams wait",
             [
                 "share_of": holder, "destination": stream.destination,
-                "key": append.sender ?? "none", "limit": streamsMax,
+                "key": append.request.sender ?? "none", "limit": streamsMax,
                 "remedy": "fold tags that differ by device (fold_tags), or raise queue.max_streams",
             ]
         )

@@ -155,33 +155,19 @@ final class QueueHandle: Sendable {
 
     func post(_ request: DeliveryRequest) { post(.delivery(request)) }
 
-    func append(
-        _ batches: [Batch],
-        _ identity: BatchIdentity?,
-        sender: String?,
-        tally: IntakeTally,
-        on thread: (any CallbackThread)? = nil,
-        _ answer: @escaping @Sendable (AppendOutcome) -> Void
-    ) {
+    func append(_ batches: [Batch], of request: any AppendingRequest) {
+        let digestBytes = request.identity?.digest.count ?? RepeatRecord.digestBytes
         precondition(
-            identity?.digest.count ?? RepeatRecord.digestBytes == RepeatRecord.digestBytes,
+            digestBytes == RepeatRecord.digestBytes,
             "an identity that could never be found again"
         )
-        assert(tally.isClosed, "a tally that fsck would find wrong")
-        assert(tally.copies == batches.reduce(0) { $0 + $1.allLogs }, "copies that no ledger has")
-        // A tiny batch may name a large stream, and both wait. Each dead log becomes a row.
-        let rawBytes = batches.reduce(identity?.cost ?? 0) { sum, batch in
-            sum + batch.logs.bytes.count + DeadLetterBook.mostDead(batch) + batch.stream.cost
-        }
-        var append = Append(
-            batches: batches,
-            identity: identity,
-            sender: sender,
-            tally: tally,
-            rawBytes: rawBytes,
-            thread: thread,
-            answer: answer
+        assert(request.tally.isClosed, "a tally that fsck would find wrong")
+        assert(
+            request.tally.copies == batches.reduce(0) { $0 + $1.allLogs },
+            "copies that no ledger has"
         )
+        var append = Append(batches, of: request)
+        let rawBytes = append.rawBytes
         let before = waiting.add(rawBytes, ordering: .relaxed).oldValue
         let after = before + rawBytes
         if after > tuning.waitingBytesMax, before > 0 {
@@ -231,7 +217,7 @@ final class QueueHandle: Sendable {
             switch message {
             case .append(let append):
                 settled(append.rawBytes)
-                append.answer(.refused(.stopping))
+                append.request.decided(.refused(.stopping))
             case .letters(let request): request.refuse(.stopping)
             case .decision(let request): request.refuse(.queue(.stopping))
             case .list(let question): question.answer(nil)

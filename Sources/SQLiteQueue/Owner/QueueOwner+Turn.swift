@@ -83,20 +83,21 @@ extension QueueOwner {
         in store: OpenStore
     ) throws(SQLiteError) -> AppendOutcome {
         // A repeated request is done, even without room.
-        if let identity = append.identity, let first = try store.repeats.first(of: identity) {
+        let request = append.request
+        if let identity = request.identity, let first = try store.repeats.first(of: identity) {
             return .repeated(receipt: first.receipt, logs: first.logs)
         }
         if let refusal = append.refusal ?? (fits ? nil : .diskFull) { return .refused(refusal) }
-        if let refusal = try store.intake.stage(append.batches, by: .sender(append.sender)) {
+        if let refusal = try store.intake.stage(append.batches, by: .sender(request.sender)) {
             note(refusal, of: append)
             return .refused(refusal)
         }
-        if let identity = append.identity {
+        if let identity = request.identity {
             let destination = append.batches.first?.stream.destination ?? ""
-            let owner = RepeatOwner(sender: append.sender, destination: destination)
+            let owner = RepeatOwner(sender: request.sender, destination: destination)
             try store.repeats.remember(identity, of: owner)
         }
-        try store.tally.add(append.tally)
+        try store.tally.add(request.tally)
         return .stored
     }
 
@@ -132,12 +133,12 @@ extension QueueOwner {
     }
 
     private func answer(_ requests: [(append: Append, outcome: AppendOutcome)]) {
-        var callbacks = GatheredCallbacks()
+        var answers = GatheredAnswers()
         for (append, outcome) in requests {
             handle.settled(append.rawBytes)
-            callbacks.add({ append.answer(outcome) }, on: append.thread)
+            answers.add(outcome, to: append.request)
         }
-        callbacks.run()
+        answers.give()
     }
 
     private func refuseAll(_ reason: QueueAdmission) {
@@ -251,5 +252,30 @@ extension QueueOwner {
 extension AppendOutcome {
     fileprivate var isRepeated: Bool {
         if case .repeated = self { true } else { false }
+    }
+}
+
+/// The outcomes of a commit. Each thread gets its own in one callback, so that it wakes once.
+struct GatheredAnswers {
+    private typealias Answer = (request: any AppendingRequest, outcome: AppendOutcome)
+
+    private var threads: [(thread: any CallbackThread, answers: [Answer])] = []
+
+    /// Adds an outcome. A request without a thread gets it at once.
+    mutating func add(_ outcome: AppendOutcome, to request: any AppendingRequest) {
+        guard let thread = request.thread else { return request.decided(outcome) }
+        // There are as many threads as cores.
+        if let index = threads.firstIndex(where: { $0.thread === thread }) {
+            threads[index].answers.append((request, outcome))
+        } else {
+            threads.append((thread, [(request, outcome)]))
+        }
+    }
+
+    /// Gives all outcomes to their threads.
+    consuming func give() {
+        for (thread, answers) in threads {
+            thread.run { for (request, outcome) in answers { request.decided(outcome) } }
+        }
     }
 }

@@ -62,15 +62,8 @@ final class RecordingQueue: BatchQueue {
 
     func count(_ tally: IntakeTally) { counted.withLock { $0 += tally } }
 
-    func append(
-        _ batches: [Batch],
-        identity: BatchIdentity?,
-        sender: String?,
-        tally: IntakeTally,
-        on thread: (any CallbackThread)?,
-        whenDurable: @escaping @Sendable (AppendOutcome) -> Void
-    ) {
-        named.withLock { $0.append(identity) }
+    func append(_ batches: [Batch], of request: any AppendingRequest) {
+        named.withLock { $0.append(request.identity) }
         let outcome = outcome.withLock { $0 }
         if outcome == .stored {
             self.batches.withLock { stored in
@@ -81,12 +74,12 @@ final class RecordingQueue: BatchQueue {
                     batch.track?.add(.init(stream: .home(1), row: row, numbers: numbers))
                 }
             }
-            count(tally)
+            count(request.tally)
         }
         let waits = waiting.withLock { waiting in
-            waiting?.append { whenDurable(outcome) }
+            waiting?.append { request.decided(outcome) }
             return waiting != nil
         }
-        if !waits { whenDurable(outcome) }
+        if !waits { request.decided(outcome) }
     }
 }
