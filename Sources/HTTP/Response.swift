@@ -3,6 +3,8 @@
 /// The server adds `content-length`, `connection` where needed, and the handler's stamp.
 package struct Response: Sendable {
     package var status: Int
+    /// Apart from the other fields, because most answers have no more.
+    package var contentType: String?
     package var fields: [(name: String, value: String)]
     package var body: [UInt8]
     /// Closes the connection after this answer.
@@ -10,7 +12,9 @@ package struct Response: Sendable {
     /// The route index under which the handler counts it; the server ignores it.
     package var label = 0
     /// The receipt that the handler's stamp writes; the server ignores it.
-    package var receipt: String?
+    package var receipt: [UInt8]?
+    /// Any page may read it, as the handler's stamp tells; the server ignores it.
+    package var isForAnyPage = false
     /// Makes the answer fail on purpose, to test clients.
     package var breaks: Break?
     /// The body is written over time; see `Responder.stream`.
@@ -53,12 +57,8 @@ package struct Response: Sendable {
         fields: [(name: String, value: String)] = [],
         body: [UInt8]
     ) {
-        var all: [(name: String, value: String)] = []
-        // Room for the receipt, CORS and the like, so that the array does not grow.
-        all.reserveCapacity(fields.count + 4)
-        all.append(("content-type", contentType))
-        all += fields
-        self.init(status: status, fields: all, body: body)
+        self.init(status: status, fields: fields, body: body)
+        self.contentType = contentType
     }
 }
 
@@ -82,11 +82,12 @@ struct ResponseWriter {
 
     func write(_ response: Response, stampedBy handler: any RequestHandler, to bytes: inout [UInt8])
     {
-        bytes.append(contentsOf: "HTTP/1.1 ".utf8)
+        bytes.append(ascii: "HTTP/1.1 ")
         bytes.append(decimal: response.status)
         bytes.append(.space)
-        bytes.append(contentsOf: reasonPhrase(response.status).utf8)
-        bytes.append(contentsOf: "\r\n".utf8)
+        bytes.append(ascii: reasonPhrase(response.status))
+        bytes.append(ascii: "\r\n")
+        if let type = response.contentType { bytes.append(field: "content-type", type) }
         for field in response.fields where !isOwn(field.name) {
             bytes.append(field: field.name, field.value)
         }
@@ -94,21 +95,19 @@ struct ResponseWriter {
         let hasBody = response.mayHaveBody
         if hasBody, response.stream != nil {
             // HTTP/1.0 has no chunks: there the end of the connection ends the body.
-            if asked.minorVersion > 0 {
-                bytes.append(contentsOf: "transfer-encoding: chunked\r\n".utf8)
-            }
+            if asked.minorVersion > 0 { bytes.append(ascii: "transfer-encoding: chunked\r\n") }
         } else if hasBody {
-            bytes.append(contentsOf: "content-length: ".utf8)
+            bytes.append(ascii: "content-length: ")
             bytes.append(decimal: response.body.count)
-            bytes.append(contentsOf: "\r\n".utf8)
+            bytes.append(ascii: "\r\n")
         }
         if closes {
-            bytes.append(contentsOf: "connection: close\r\n".utf8)
+            bytes.append(ascii: "connection: close\r\n")
         } else if asked.minorVersion == 0 {
-            bytes.append(contentsOf: "connection: keep-alive\r\n".utf8)
+            bytes.append(ascii: "connection: keep-alive\r\n")
         }
         handler.stamp(&bytes, of: response)
-        bytes.append(contentsOf: "\r\n".utf8)
+        bytes.append(ascii: "\r\n")
         guard hasBody, !asked.isHead, response.stream == nil else { return }
         if case .afterBody(let count)? = response.breaks {
             bytes.append(contentsOf: response.body.prefix(count))
@@ -135,26 +134,34 @@ extension Response {
 }
 
 extension [UInt8] {
-    fileprivate mutating func append(decimal number: Int) {
+    package mutating func append(ascii text: StaticString) {
+        text.withUTF8Buffer { append(contentsOf: $0) }
+    }
+
+    package mutating func append(decimal number: Int) {
         if number >= 10 { append(decimal: number / 10) }
         append(UInt8(ascii: "0") + UInt8(number % 10))
     }
 
     /// Replaces characters that would end the field, and begin another or an answer, by spaces.
     fileprivate mutating func append(field name: String, _ value: String) {
-        guard !name.isEmpty, name.utf8.allSatisfy(\.isToken) else { return }
-        append(contentsOf: name.utf8)
-        append(UInt8(ascii: ":"))
-        append(.space)
+        var (name, value) = (name, value)
+        // Texts as buffers: `utf8` takes forty instructions a byte.
+        let isName = name.withUTF8 { name in
+            guard !name.isEmpty, name.allSatisfy(\.isToken) else { return false }
+            append(contentsOf: name)
+            return true
+        }
+        guard isName else { return }
+        append(ascii: ": ")
         let start = count
-        append(contentsOf: value.utf8)
+        value.withUTF8 { append(contentsOf: $0) }
         for index in start..<count where !self[index].isFieldContent { self[index] = .space }
-        append(.carriageReturn)
-        append(.lineFeed)
+        append(ascii: "\r\n")
     }
 }
 
-private func reasonPhrase(_ status: Int) -> String {
+private func reasonPhrase(_ status: Int) -> StaticString {
     switch status {
     case 200: "OK"
     case 201: "Created"

@@ -80,9 +80,9 @@ final class DeviceAnswers: Sendable {
     }
 }
 
-/// Adds the fields of every answer: the time, then its receipt or a new one. In lower case, since
-/// the iOS SDK looks for exactly these names. The receipt is the last field: SDKs in C take the
-/// last line that begins with `x-log-` for it.
+/// Adds the fields of every answer: that any page may read it, the time, then its receipt or a new
+/// one. In lower case, since the iOS SDK looks for exactly these names. The receipt is the last
+/// field: SDKs in C take the last line that begins with `x-log-` for it.
 package struct Stamp {
     private let mint: ReceiptMint
     private var second: Int64 = -1
@@ -102,13 +102,14 @@ package struct Stamp {
             second = now.seconds
             timeFields = Array("x-log-time: \(second)\r\ndate: \(now.httpDate)\r\n".utf8)
         }
+        if response.isForAnyPage {
+            head.append(ascii: "access-control-allow-origin: *\r\nvary: Origin\r\n")
+        }
         head += timeFields
-        head += Self.receiptName
-        if let receipt = response.receipt { head += receipt.utf8 } else { head += mint.next() }
-        head += [0x0d, 0x0a]
+        head.append(ascii: "x-log-requestid: ")
+        if let receipt = response.receipt { head += receipt } else { head += mint.next() }
+        head.append(ascii: "\r\n")
     }
-
-    private static let receiptName = Array("x-log-requestid: ".utf8)
 }
 
 /// Issues receipts: 24 upper-case hexadecimal digits that never repeat, like SLS's request ids.

@@ -87,19 +87,17 @@ final class QueuedRequest: AppendingRequest {
 
     /// `isStored` is false if no log was left to store.
     func accept(isStored: Bool) {
-        let receipt = String(decoding: request.receipt, as: UTF8.self)
         shared.counters.countAccepted(label, figures, since: request.start)
         shared.counters.countRouted(stored.counts)
         request.sender?.counter.countAccepted(figures)
-        let acceptance = Acceptance(receipt: receipt, logs: figures.logs)
-        send(acceptance, isStored ? .stored(receipt: receipt) : .nothingToStore)
+        let acceptance = Acceptance(receipt: request.receipt, logs: figures.logs)
+        send(acceptance) { isStored ? .stored(receipt: $0) : .nothingToStore }
     }
 
     /// `first` is the receipt of the request that is repeated.
     private func repeated(_ first: [UInt8], _ logs: Int) {
-        let receipt = String(decoding: first, as: UTF8.self)
         shared.counters.countRepeated(label, since: request.start)
-        send(Acceptance(receipt: receipt, logs: logs), .repeated(receipt: receipt))
+        send(Acceptance(receipt: first, logs: logs)) { .repeated(receipt: $0) }
     }
 
     private func refuse(_ refusal: Refusal) {
@@ -115,12 +113,12 @@ final class QueuedRequest: AppendingRequest {
         request.responder.send(response)
     }
 
-    private func send(_ acceptance: Acceptance, _ end: CaptureDraft.End) {
+    private func send(_ acceptance: Acceptance, _ end: (String) -> CaptureDraft.End) {
         var response = response(acceptance)
         response.receipt = acceptance.receipt
         readers.add(to: &response)
         response.label = label.rawValue
-        request.draft?.answered(response, end)
+        request.draft?.answered(response, end(acceptance.receiptText))
         request.responder.send(response)
     }
 }

@@ -105,7 +105,7 @@ import Testing
             response.continues(at: next)
             let read = ClusterAnswer.response(ClusterAnswer.bytes(of: response))
             #expect(read?.status == 409 && read?.body == response.body)
-            #expect(read?["content-type"] == "text/plain" && read?["x-sluice-next"] == next)
+            #expect(read?.contentType == "text/plain" && read?["x-sluice-next"] == next)
         }
         #expect(ClusterAnswer.sums(response) == nil)
     }

@@ -97,7 +97,7 @@ import Testing
     @Test("An answer's own receipt is the only one, and the last field")
     func withReceipt() {
         var response = Response(status: 200)
-        response.receipt = "MINE"
+        response.receipt = Array("MINE".utf8)
         #expect(stamped(response) == times + "x-log-requestid: MINE\r\n")
     }
 

@@ -145,7 +145,7 @@ enum ClusterAnswer {
     static func bytes(of response: Response) -> [UInt8] {
         JSONWriter { json in
             json.member("status", response.status)
-            json.member("type", response["content-type"])
+            json.member("type", response.contentType)
             json.member("next", response["x-sluice-next"])
             json.member("body", String(decoding: response.body, as: UTF8.self))
         }.bytes

@@ -219,9 +219,9 @@ final class CaptureDraft: @unchecked Sendable {
             receipt: end.receipt,
             answer: CaptureRecord.Answer(
                 status: response.status,
-                fields: response.fields.map { name, value in
+                fields: response.shownFields.map { name, value in
                     (name, Mask.field(name, Array(value.utf8)))
-                } + (response.receipt.map { [("x-log-requestid", $0)] } ?? []),
+                },
                 body: shownBody(of: response, end),
                 time: Moment.now - start
             )
@@ -276,6 +276,21 @@ final class CaptureDraft: @unchecked Sendable {
             add("answer", refusal.code, Mask.hidingSecrets(in: refusal.reason, isCut: true))
         }
         return decisions
+    }
+}
+
+extension Response {
+    /// Its fields with those of the stamp, but for the times.
+    fileprivate var shownFields: [(name: String, value: String)] {
+        var fields = fields
+        if let contentType { fields.insert(("content-type", contentType), at: 0) }
+        if isForAnyPage {
+            fields += [("access-control-allow-origin", "*"), ("vary", "Origin")]
+        }
+        if let receipt {
+            fields.append(("x-log-requestid", String(decoding: receipt, as: UTF8.self)))
+        }
+        return fields
     }
 }
 

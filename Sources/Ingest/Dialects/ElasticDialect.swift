@@ -215,7 +215,7 @@ private struct DocumentLogReader: LogReader {
         let (media, index, id) = (media, index, id)
         taken.answer = { acceptance in
             // A repetition has the first receipt, and so the same id.
-            media.response(201, Self.created(index, id ?? acceptance.receipt))
+            media.response(201, Self.created(index, id ?? acceptance.receiptText))
         }
         return taken
     }

@@ -81,12 +81,12 @@ private struct PlainLogReader: LogReader {
         // In bytes, without the texts between them: this is the answer to most requests.
         var body: [UInt8] = []
         body.reserveCapacity(64 + more.utf8.count)
-        body += "{\"receipt\":\"".utf8
-        body += acceptance.receipt.utf8
-        body += "\",\"count\":".utf8
-        body += String(acceptance.logs).utf8
-        body += more.utf8
-        body += "}\n".utf8
+        body.append(ascii: "{\"receipt\":\"")
+        body += acceptance.receipt
+        body.append(ascii: "\",\"count\":")
+        body.append(decimal: acceptance.logs)
+        if !more.isEmpty { body += more.utf8 }
+        body.append(ascii: "}\n")
         return Response(status: status, contentType: "application/json", body: body)
     }
 

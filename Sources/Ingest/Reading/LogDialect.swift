@@ -164,8 +164,10 @@ extension Destination.Intake {
 
 /// All logs of a request are on disk, since now or since its first arrival.
 struct Acceptance: Sendable {
-    let receipt: String
+    let receipt: [UInt8]
     let logs: Int
+
+    var receiptText: String { String(decoding: receipt, as: UTF8.self) }
 }
 
 /// The logs of one request.
@@ -188,6 +190,10 @@ struct TakenLogs {
         self.groups = groups
         self.identity = identity
     }
+
+    /// Here and where parts are counted, indices stand for elements: a loop over elements copies
+    /// each, with all its references.
+    var logCount: Int { groups.indices.reduce(0) { $0 + groups[$1].logs.count } }
 
     /// Groups of a protocol whose logs repeat their SDK's marks. A repetition is recognised by pack
     /// ids among the tags, or by the client's number of the request.

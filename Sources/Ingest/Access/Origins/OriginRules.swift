@@ -65,7 +65,8 @@ enum CrossOrigin: Sendable, Equatable {
 
     func add(to response: inout Response) {
         switch self {
-        case .any: response.fields.append(("access-control-allow-origin", "*"))
+        // The stamp writes these fields, in one piece.
+        case .any: return response.isForAnyPage = true
         case .only(let origin):
             response.fields += [
                 ("access-control-allow-origin", origin),
