@@ -75,7 +75,13 @@ final class ByteBudget: Sendable {
         return state.withLock { hasRoom(for: count, of: neighbourhood, largest, $0) }
     }
 
-    func take(_ count: Int, for neighbourhood: Neighbourhood?, largest: Int) -> Bool {
+    /// `whenTaken` runs in the lock.
+    func take(
+        _ count: Int,
+        for neighbourhood: Neighbourhood?,
+        largest: Int,
+        whenTaken: () -> Void = {}
+    ) -> Bool {
         if let common,
             !common.take(count, for: neighbourhood, largest: largest)
         {
@@ -86,23 +92,36 @@ final class ByteBudget: Sendable {
             state.used += count
             if let neighbourhood { state.neighbourhoods[neighbourhood, default: 0] += count }
             total.store(state.used, ordering: .relaxed)
+            whenTaken()
             return true
         }
         if !isTaken { common?.giveBack(count, of: neighbourhood) }
         return isTaken
     }
 
-    func giveBack(_ count: Int, of neighbourhood: Neighbourhood?) {
+    /// `condition` is asked in the lock.
+    func giveBack(
+        _ count: Int,
+        of neighbourhood: Neighbourhood?,
+        if condition: () -> Bool = { true }
+    ) {
         guard count > 0 else { return }
-        state.withLock { state in
+        let isGiven = state.withLock { state in
+            guard condition() else { return false }
             state.used -= count
             if let neighbourhood {
                 let left = state.neighbourhoods[neighbourhood, default: count] - count
                 state.neighbourhoods[neighbourhood] = left > 0 ? left : nil
             }
             total.store(state.used, ordering: .relaxed)
+            return true
         }
-        common?.giveBack(count, of: neighbourhood)
+        if isGiven { common?.giveBack(count, of: neighbourhood) }
+    }
+
+    /// What requests hold: all but the unused part of these credits.
+    func held(besides credits: [ByteCredit]) -> Int {
+        state.withLock { state in state.used - credits.reduce(0) { $0 + $1.unused } }
     }
 
     /// One address takes at most half, so that others always find room. But a body or answer of the
@@ -118,6 +137,73 @@ final class ByteBudget: Sendable {
         guard let neighbourhood else { return true }
         return count + state.neighbourhoods[neighbourhood, default: 0]
             <= max(limit / 2, largest)
+    }
+}
+
+/// Bytes of the body budget that a loop takes in advance for small requests.
+///
+/// The budget's lock and the share of an address cost such a request more than reading it. So the
+/// loop takes some of the budget at once, and small requests take theirs from it without a lock.
+/// The budget counts all of the credit. An address may hold its share and, of each loop, no more
+/// than the credit.
+final class ByteCredit: Sendable {
+    /// A larger request asks the budget.
+    static let smallBytes = 4 << 10
+    /// The part of the budget that a loop's credit has.
+    static let part = 256
+
+    private let budget: ByteBudget
+    private let total = Atomic<Int>(0)
+    private let left = Atomic<Int>(0)
+
+    init(of budget: ByteBudget) {
+        self.budget = budget
+    }
+
+    /// What the budget counts, and no request holds.
+    var unused: Int { max(0, left.load(ordering: .relaxed)) }
+
+    /// Takes more of the budget, if the credit was given back. On the loop's thread.
+    func open() {
+        guard total.load(ordering: .relaxed) == 0 else { return }
+        let bytes = budget.limit / Self.part
+        guard bytes >= Self.smallBytes else { return }
+        let isTaken = budget.take(bytes, for: nil, largest: 0) {
+            left.add(bytes, ordering: .relaxed)
+        }
+        if isTaken { total.store(bytes, ordering: .relaxed) }
+    }
+
+    func hasRoom(for count: Int) -> Bool {
+        count <= Self.smallBytes && count <= left.load(ordering: .relaxed)
+    }
+
+    /// Returns false if the request must ask the budget. From any thread.
+    func take(_ count: Int) -> Bool {
+        guard hasRoom(for: count) else { return false }
+        // Another thread may have taken meanwhile.
+        if left.subtract(count, ordering: .relaxed).newValue >= 0 { return true }
+        left.add(count, ordering: .relaxed)
+        return false
+    }
+
+    /// From any thread. A caller that finds the loop ended then calls `close`.
+    func giveBack(_ count: Int) { left.add(count, ordering: .sequentiallyConsistent) }
+
+    /// Gives the credit back to the budget if no request holds any of it. Called by the loop before
+    /// it sleeps.
+    func close() {
+        let bytes = total.load(ordering: .relaxed)
+        guard bytes > 0, left.load(ordering: .sequentiallyConsistent) == bytes else { return }
+        budget.giveBack(bytes, of: nil) {
+            let isUnused = left.compareExchange(
+                expected: bytes,
+                desired: 0,
+                ordering: .sequentiallyConsistent
+            ).exchanged
+            if isUnused { total.store(0, ordering: .relaxed) }
+            return isUnused
+        }
     }
 }
 

@@ -81,11 +81,12 @@ extension EventLoop {
             return .bodyTooLarge(bodyBytesMax)
         }
         guard
-            port.budgets.bodies.hasRoom(
-                for: count,
-                of: connection.client.neighbourhood,
-                largest: bodyBytesMax
-            )
+            port.credit.hasRoom(for: count)
+                || port.budgets.bodies.hasRoom(
+                    for: count,
+                    of: connection.client.neighbourhood,
+                    largest: bodyBytesMax
+                )
         else {
             counters.count(.refusedBodies)
             return .tooManyBodies
@@ -139,13 +140,24 @@ extension EventLoop {
             if body.isDropped {
                 connection.phase = .idle
             } else {
-                try charge(connection, for: body, bytes: connection.input.body.count)
-                callHandler(connection)
+                let credit = takeCredit(connection)
+                if credit == nil {
+                    try charge(connection, for: body, bytes: connection.input.body.count)
+                }
+                callHandler(connection, credit: credit)
             }
         } catch {
             failBody(error, body, connection)
         }
         return .advanced
+    }
+
+    /// Takes the bytes of a small body that came at once. nil: the budget is asked for them.
+    private func takeCredit(_ connection: ClientConnection) -> Int? {
+        guard connection.holdings.body == 0 else { return nil }
+        port.credit.open()
+        let count = connection.input.body.count
+        return port.credit.take(count) ? count : nil
     }
 
     /// The memory that an incomplete body occupies between turns.
@@ -188,7 +200,7 @@ extension EventLoop {
     }
 
     /// Gives the complete request to the handler, or a large one to the worker threads.
-    private func callHandler(_ connection: ClientConnection) {
+    private func callHandler(_ connection: ClientConnection, credit: Int?) {
         guard let head = connection.request.head else { return }
         connection.phase = .answering
         let token = connection.token
@@ -196,6 +208,7 @@ extension EventLoop {
         let pending = PendingAnswer(
             WaitingClient(port: port, connection: token, neighbourhood: place),
             bodyBytes: connection.holdings.body,
+            credit: credit,
             wantsBody: head.method != .head,
             minorVersion: head.minorVersion
         )

@@ -74,6 +74,7 @@ final class EventLoop {
             due.removeAll(keepingCapacity: true)
             if let until = lastRequestsUntil, now >= until { endLastRequests() }
             sendLocalAnswers()
+            port.credit.close()
         }
     }
 

@@ -175,7 +175,7 @@ package final class HTTPServer: Sendable {
         var counters = largeRequests.counters.counts
         counters[.openConnections] = connectionCount.count
         counters[.heldHeads] = budgets.heads.inUse
-        counters[.heldBodies] = budgets.bodies.inUse
+        counters[.heldBodies] = budgets.bodies.held(besides: ports.map(\.credit))
         counters[.heldAnswers] = budgets.answers.inUse
         counters[.largeWaiting] = largeRequests.waitingCount
         for port in ports { counters += port.counters.counts }

@@ -21,6 +21,7 @@ final class LoopPort: Sendable {
     let mailbox: Mailbox<Message>
     let counters = LoopCounters()
     let budgets: Budgets
+    let credit: ByteCredit
     let connectionCount: ConnectionCount
     let share = ConnectionShare()
 
@@ -37,6 +38,7 @@ final class LoopPort: Sendable {
         self.wakeUp = wakeUp
         mailbox = Mailbox { wakeUp.signal() }
         self.budgets = budgets
+        credit = ByteCredit(of: budgets.bodies)
         self.connectionCount = connectionCount
     }
 
@@ -72,7 +74,7 @@ final class LoopPort: Sendable {
         mailbox.post(message)
         // The mailbox's lock orders this load and `end`: either that one takes the message, or the
         // flag is set here.
-        if isOver.load(ordering: .acquiring) { dropMessages() }
+        if isOver.load(ordering: .sequentiallyConsistent) { dropMessages() }
     }
 
     /// Called on the loop thread at its end: it takes no more messages.
@@ -80,8 +82,16 @@ final class LoopPort: Sendable {
         for (_, response) in takeLocalAnswers() { response.stream?.close() }
         // Another thread may later get this thread's number.
         thread.store(0, ordering: .relaxed)
-        isOver.store(true, ordering: .releasing)
+        isOver.store(true, ordering: .sequentiallyConsistent)
+        credit.close()
         dropMessages()
+    }
+
+    /// Gives back what a request held of the credit. From any thread.
+    func giveBackCredit(_ count: Int) {
+        guard count > 0 else { return }
+        credit.giveBack(count)
+        if isOver.load(ordering: .sequentiallyConsistent) { credit.close() }
     }
 
     // Messages from before the loop's end are dropped by the loop, later ones by the thread that

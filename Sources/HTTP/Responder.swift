@@ -83,19 +83,31 @@ struct WaitingClient: Sendable {
 /// because the handler may still work on the body.
 final class PendingAnswer: Sendable {
     private let client: WaitingClient
+    /// Bytes taken from the body budget, before the handler got the request.
     private let bodyBytes: Int
+    /// The body's bytes are of the loop's credit instead.
+    private let isOnCredit: Bool
     /// False for HEAD.
     private let wantsBody: Bool
     private let minorVersion: Int
     private let isAnswered = Atomic<Bool>(false)
-    /// Further bytes taken from the body budget, and from the answer budget. Changed only on the
-    /// handler's thread, before other threads get the request.
+    /// Further bytes taken from the body budget, from the credit, and from the answer budget.
+    /// Changed only on the handler's thread, before other threads get the request.
     private let heldBytes = Atomic<Int>(0)
+    private let creditBytes: Atomic<Int>
     private let reservedBytes = Atomic<Int>(0)
 
-    init(_ client: WaitingClient, bodyBytes: Int, wantsBody: Bool, minorVersion: Int) {
+    init(
+        _ client: WaitingClient,
+        bodyBytes: Int,
+        credit: Int? = nil,
+        wantsBody: Bool,
+        minorVersion: Int
+    ) {
         self.client = client
         self.bodyBytes = bodyBytes
+        isOnCredit = credit != nil
+        creditBytes = Atomic(credit ?? 0)
         self.wantsBody = wantsBody
         self.minorVersion = minorVersion
     }
@@ -116,17 +128,37 @@ final class PendingAnswer: Sendable {
 
     /// Charges more memory to the request until it is answered; see `Responder.hold`.
     func hold(_ bytes: Int, isNeeded: Bool = true) -> Bool {
+        guard bytes > 0 else { return true }
+        if isOnCredit, port.credit.take(bytes) {
+            creditBytes.add(bytes, ordering: .relaxed)
+            return true
+        }
+        if take(bytes) { return true }
+        guard isNeeded else { return false }
+        // The loop's credit may be all that is in the way. Without room the request ends at once.
+        if isOnCredit, take(bytes + leaveCredit()) { return true }
+        port.counters.count(.refusedBodies)
+        return false
+    }
+
+    /// Takes bytes of the body budget. A single request always has room, or its client would repeat
+    /// it for ever.
+    private func take(_ bytes: Int) -> Bool {
         let budget = port.budgets.bodies
         let held = bodyBytes + heldBytes.load(ordering: .relaxed)
-        // A single request always has room, or its client would repeat it for ever.
         let count = min(bytes, budget.limit - held)
         guard count > 0 else { return true }
-        guard budget.take(count, for: neighbourhood, largest: held + count) else {
-            if isNeeded { port.counters.count(.refusedBodies) }
-            return false
-        }
+        guard budget.take(count, for: neighbourhood, largest: held + count) else { return false }
         heldBytes.add(count, ordering: .relaxed)
         return true
+    }
+
+    /// Gives back the credit, also the loop's if it has no other request. Returns the bytes.
+    private func leaveCredit() -> Int {
+        let bytes = creditBytes.exchange(0, ordering: .relaxed)
+        port.giveBackCredit(bytes)
+        port.credit.close()
+        return bytes
     }
 
     /// Reserves room for the answer; see `Responder.reserve`.
@@ -149,6 +181,7 @@ final class PendingAnswer: Sendable {
     private func releasingRequest(_ response: Response) -> Response {
         let held = bodyBytes + heldBytes.load(ordering: .relaxed)
         port.budgets.bodies.giveBack(held, of: neighbourhood)
+        port.giveBackCredit(creditBytes.load(ordering: .relaxed))
         let reserved = reservedBytes.load(ordering: .relaxed)
         guard reserved > 0 else { return response }
         var response = response
