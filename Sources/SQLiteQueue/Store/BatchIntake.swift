@@ -34,14 +34,16 @@ final class BatchIntake: StreamPart {
             for (index, reason) in crowdedOut { skip(batches[index], because: reason) }
             batches = batches.indices.filter { crowdedOut[$0] == nil }.map { batches[$0] }
         }
-        for batch in batches where batch.logs.count > 0 {
-            let stream = try streams.obtain(batch.stream, by: origin, time)
+        // By index: a loop over elements copies each, with all its references.
+        for index in batches.indices where batches[index].logs.count > 0 {
+            let stream = try streams.obtain(batches[index].stream, by: origin, time)
             streams.wake(stream, by: origin)
             if stream.staged.isEmpty { touched.append(stream) }
-            stream.staged.add(batch)
+            stream.staged.add(batches[index])
         }
-        for batch in batches where !batch.dead.isEmpty || batch.dropped > 0 {
-            try letters.countUnqueued(batch)
+        for index in batches.indices
+        where !batches[index].dead.isEmpty || batches[index].dropped > 0 {
+            try letters.countUnqueued(batches[index])
         }
         return nil
     }
@@ -79,17 +81,15 @@ final class BatchIntake: StreamPart {
     ) -> QueueAdmission? {
         var places = NewPlaces()
         defer { for destination in places.shares { streams.giveShareBack(destination, origin) } }
-        for (index, batch) in batches.enumerated() where batch.takesRoom {
-            guard let refusal = reserve(batch, &places, by: origin, time) else { continue }
-            if !batch.isRequired, refusal.concernsDestination {
+        for index in batches.indices where batches[index].takesRoom {
+            guard let refusal = reserve(batches[index], &places, by: origin, time) else { continue }
+            if !batches[index].isRequired, refusal.concernsDestination {
                 crowdedOut[index] = refusal
                 continue
             }
             for index in 0..<index where batches[index].takesRoom && crowdedOut[index] == nil {
-                weight.reserve(
-                    -most(batches[index]),
-                    destinations.named(batches[index].stream.destination)
-                )
+                let destination = destinations.named(batches[index].stream.destination)
+                weight.reserve(-most(batches[index], destination), destination)
             }
             return refusal
         }
@@ -119,7 +119,7 @@ final class BatchIntake: StreamPart {
                 isNewOutlet = places.outlets.insert(batch.stream.outlet).inserted
             }
         }
-        let most = most(batch)
+        let most = most(batch, destination)
         weight.reserve(most, destination)
         let refusal =
             shortage
@@ -146,16 +146,17 @@ final class BatchIntake: StreamPart {
     }
 
     /// The greatest size of the batch. Incompressible logs grow by less than a row's overhead.
-    private func most(_ batch: Batch) -> Int {
+    private func most(_ batch: Batch, _ destination: QueuedDestination) -> Int {
         let dead = DeadLetterBook.mostDead(batch)
         guard batch.logs.count > 0 else { return dead }
-        return dead + batch.logs.bytes.count + (mostRows(batch) + 1) * RowRecord.overhead
+        let rows = mostRows(batch, destination) + 1
+        return dead + batch.logs.bytes.count + rows * RowRecord.overhead
     }
 
     /// A row ends when it has as many logs as a packet may have, or when the next log would exceed
     /// its bytes; in that case it and the next one together exceed the bytes of one row.
-    private func mostRows(_ batch: Batch) -> Int {
-        let limits = configuration.rules(batch.stream.destination).packet
+    private func mostRows(_ batch: Batch, _ destination: QueuedDestination) -> Int {
+        let limits = destination.limits
         let bytes = max(1, min(configuration.tuning.rowBytes, limits.rawBytes))
         let ends = 2 * batch.logs.bytes.count / bytes + batch.logs.count / max(1, limits.logs)
         return min(1 + ends, batch.logs.count)

@@ -90,8 +90,12 @@ final class DestinationBook: StorePart {
         return StreamKey(destination: key.destination, logstore: logstore, trailer: key.trailer)
     }
 
+    private func isElsewhere(_ key: StreamKey) -> Bool {
+        named(key.destination).rules.logstore.map { $0 != key.logstore } ?? false
+    }
+
     func addressed(_ batches: [Batch]) -> [Batch] {
-        guard batches.contains(where: { addressed($0.stream) != $0.stream }) else { return batches }
+        guard batches.contains(where: { isElsewhere($0.stream) }) else { return batches }
         return batches.map { batch in
             var batch = batch
             batch.stream = addressed(batch.stream)
