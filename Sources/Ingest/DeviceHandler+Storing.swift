@@ -27,7 +27,10 @@ extension DeviceHandler {
             BatchIdentity(digest: $0, receipt: request.receipt, logs: figures.logs)
         }
         var batches: [Batch] = []
-        for part in dispatched.parts where part.logs.count > 0 { batches.append(try part.batch()) }
+        let parts = dispatched.parts
+        for index in parts.indices where parts[index].logs.count > 0 {
+            batches.append(try parts[index].batch())
+        }
         let isWatched = shared.tail?.isWatched ?? false
         // Filters and routes may leave nothing. The queue remembers such a request if a repetition
         // can be recognised, so that its logs count once; otherwise nothing has to be written.

@@ -42,7 +42,7 @@ extension DeviceHandler {
         var logCount = 0
         var isSettled = false
         func settle() {
-            guard !isSettled else { return }
+            guard !isSettled, admitted.budget.isBounded else { return }
             isSettled = true
             let bytes = max(body.count, decoder.inflatedBytes - before)
             admitted.budget.settle(max(bytes, logCount * Self.logBytesMin), at: shared.clock)
@@ -57,7 +57,7 @@ extension DeviceHandler {
         defer { if !isQueued { draft?.keep(body, content, isCompressed: isCompressed) } }
         let repeatedBytesMax = decoder.limit.repeating(for: body.count)
         let taken = try read(request, content, named: key, repeatedBytesMax: repeatedBytesMax)
-        logCount = taken.groups.reduce(0) { $0 + $1.logs.count }
+        logCount = taken.logCount
         let logsMax = max(Self.freeLogs, body.count)
         guard logCount <= logsMax else { throw .tooManyLogs(logCount, most: logsMax) }
         let plans = dispatch.plans(tables.routing)
@@ -122,21 +122,24 @@ extension DeviceHandler {
         _ dispatched: DispatchedLogs,
         _ request: IncomingLogs
     ) throws(Refusal) {
-        // Logs may name their own targets.
-        for part in dispatched.parts {
-            try request.sender?.check(part.target.destination, request.dialect.label)
+        let parts = dispatched.parts
+        if let sender = request.sender {
+            // Logs may name their own targets.
+            for part in parts { try sender.check(part.target.destination, request.dialect.label) }
         }
-        for part in dispatched.parts where part.logs.unreadable > 0 {
-            guard shared.queue.keepsUnreadable(for: part.target.destination) else {
+        var doomed = 0
+        for index in parts.indices where !parts[index].logs.faulty.isEmpty {
+            let part = parts[index]
+            if part.logs.unreadable > 0,
+                !shared.queue.keepsUnreadable(for: part.target.destination)
+            {
                 throw .unreadable(part.logs)
             }
-        }
-        let doomed = dispatched.parts.reduce(0) {
-            $0 + $1.logs.faulty.reduce(0) { $0 + $1.logs.count }
+            doomed += part.logs.faulty.reduce(0) { $0 + $1.logs.count }
         }
         guard doomed <= Self.doomedMax else { throw .tooManyDoomed(doomed, most: Self.doomedMax) }
         let streamsMax = 2 * shared.limits.json.batches * dispatched.destinations
-        guard dispatched.parts.count <= streamsMax else { throw .tooManyStreams(most: streamsMax) }
+        guard parts.count <= streamsMax else { throw .tooManyStreams(most: streamsMax) }
     }
 
     private func stamp(
@@ -144,10 +147,8 @@ extension DeviceHandler {
         _ request: IncomingLogs,
         atMost repeatedBytesMax: Int
     ) {
-        let isStamped = dispatched.parts.contains {
-            !$0.target.intake.stamps.isEmpty || $0.target.site.sourceNamesClient
-        }
-        guard isStamped else { return }
+        let parts = dispatched.parts
+        guard parts.indices.contains(where: { parts[$0].target.site.isStamped }) else { return }
         let facts = SenderFacts(
             request.head,
             request.admitted.proven,

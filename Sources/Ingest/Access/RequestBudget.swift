@@ -26,7 +26,7 @@ struct RequestBudget: Sendable {
         return max(body, min(query.count, bodyBytesMax))
     }
 
-    private var isBounded: Bool { address != nil || sender != nil }
+    var isBounded: Bool { address != nil || sender != nil }
 
     /// Before the body is read: takes one request, when the declared bytes fit too.
     func enter(_ label: DeviceLabel, at now: () -> Moment) throws(Refusal) {

@@ -60,12 +60,19 @@ package final class IngestCounters: Sendable {
         let unreadableLogs: Int
 
         init(of groups: [LogGroup], bodyBytes: Int, isRepaired: Bool) {
-            logs = groups.reduce(0) { $0 + $1.logs.count }
+            var (logs, corrected, repaired, unreadable) = (0, 0, 0, 0)
+            for index in groups.indices {
+                logs += groups[index].logs.count
+                corrected += groups[index].logs.corrected
+                repaired += groups[index].logs.repaired
+                unreadable += groups[index].logs.unreadable
+            }
+            self.logs = logs
             self.bodyBytes = bodyBytes
-            isCorrected = groups.contains { $0.logs.corrected > 0 }
+            isCorrected = corrected > 0
             self.isRepaired = isRepaired
-            repairedLogs = groups.reduce(0) { $0 + $1.logs.repaired }
-            unreadableLogs = groups.reduce(0) { $0 + $1.logs.unreadable }
+            repairedLogs = repaired
+            unreadableLogs = unreadable
         }
     }
 

@@ -21,12 +21,15 @@ package final class RoutingTable: Sendable {
         let labels: Destination.Labels
         let intake: Destination.Intake
         let sourceNamesClient: Bool
+        /// Logs get facts about their sender.
+        let isStamped: Bool
 
         init(_ destination: Destination) {
             self.destination = destination
             labels = destination.labels
             intake = destination.intake
             sourceNamesClient = labels.source.contains(Destination.Labels.clientIP)
+            isStamped = sourceNamesClient || !intake.stamps.isEmpty
         }
 
         var name: String { destination.name }

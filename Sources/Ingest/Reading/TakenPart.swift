@@ -21,6 +21,12 @@ struct TakenPart {
         repeatedBytesMax: Int,
         foldsAll: Bool = false
     ) {
+        self.target = target
+        guard !group.tracked.tags.isEmpty else {
+            logs = group.logs
+            trailer = target.site.labels.trailer(of: group, [])
+            return
+        }
         let folding = foldsAll ? .all : target.intake.foldTags
         var tags = DeviceTags(group.tracked.tags, for: target, limits, folding: folding)
         var logs = tags.added(to: group.logs, atMost: repeatedBytesMax)
@@ -29,7 +35,6 @@ struct TakenPart {
             logs = tags.added(to: group.logs, atMost: repeatedBytesMax)
         }
         let kept = logs == nil ? tags.keptMarkingCrowded : tags.kept
-        self.target = target
         self.logs = logs ?? tags.crowdedAddedToFirst(of: group.logs, atMost: limits.valueBytes)
         trailer = target.labels.trailer(of: group, kept)
     }
@@ -80,8 +85,8 @@ struct JoinedParts {
         self.init(limits, repeatedBytesMax: repeatedBytesMax)
         // The usual case: one group, nothing to join.
         guard groups.count > 1 else {
-            for group in groups {
-                parts.append(TakenPart(group, group.target, limits, repeatedBytesMax: room))
+            parts = groups.indices.map {
+                TakenPart(groups[$0], groups[$0].target, limits, repeatedBytesMax: room)
             }
             return
         }
