@@ -274,7 +274,8 @@ extension EventLoop {
         while true {
             let answers = port.takeLocalAnswers()
             guard !answers.isEmpty else { return }
-            for (token, response) in answers { deliver(response, to: token) }
+            // By index: a loop over elements copies each.
+            for index in answers.indices { deliver(answers[index].1, to: answers[index].0) }
         }
     }
 
@@ -297,7 +298,11 @@ extension EventLoop {
             response.stream?.close()
             return close(connection)
         }
-        let response = bounded(response, connection)
+        if let problem = boundProblem(response, connection) {
+            counters.count(.refusedAnswers)
+            response.stream?.close()
+            return write(answer(to: problem, connection), to: connection)
+        }
         let closes =
             response.closes || response.breaks != nil || !connection.keepsAlive
             || stopDeadline != nil
@@ -317,24 +322,21 @@ extension EventLoop {
     }
 
     /// A large answer must be within the limit and find room; a promised one took its room before.
-    private func bounded(_ response: Response, _ connection: ClientConnection) -> Response {
+    private func boundProblem(
+        _ response: Response,
+        _ connection: ClientConnection
+    ) -> RequestProblem? {
         let count = response.body.count
-        guard count > Self.freeAnswerBytes, response.share == nil else { return response }
-        let problem: RequestProblem
-        if count > limits.answerBytes {
-            problem = .answerTooLarge(count, most: limits.answerBytes)
-        } else if port.budgets.answers.hasRoom(
+        guard count > Self.freeAnswerBytes, response.share == nil else { return nil }
+        guard count <= limits.answerBytes else {
+            return .answerTooLarge(count, most: limits.answerBytes)
+        }
+        let hasRoom = port.budgets.answers.hasRoom(
             for: count + HTTPServer.Limits.answerHeadBytes,
             of: connection.client.neighbourhood,
             largest: limits.largestAnswerBytes
-        ) {
-            return response
-        } else {
-            problem = .tooManyAnswers
-        }
-        counters.count(.refusedAnswers)
-        response.stream?.close()
-        return answer(to: problem, connection)
+        )
+        return hasRoom ? nil : .tooManyAnswers
     }
 
     private func answer(to problem: RequestProblem, _ connection: ClientConnection) -> Response {

@@ -173,20 +173,20 @@ final class PendingAnswer: Sendable {
 
     func answer(_ response: Response) {
         guard !isAnswered.exchange(true, ordering: .relaxed) else { return }
-        port.answer(client.connection, releasingRequest(response))
+        guard let share = releaseRequest() else { return port.answer(client.connection, response) }
+        var response = response
+        response.share = share
+        port.answer(client.connection, response)
     }
 
-    /// Gives back the request's share of the body budget. The room reserved for the answer moves
-    /// into the response.
-    private func releasingRequest(_ response: Response) -> Response {
+    /// Gives back the request's share of the body budget. Returns the room reserved for the answer.
+    private func releaseRequest() -> ByteShare? {
         let held = bodyBytes + heldBytes.load(ordering: .relaxed)
         port.budgets.bodies.giveBack(held, of: neighbourhood)
         port.giveBackCredit(creditBytes.load(ordering: .relaxed))
         let reserved = reservedBytes.load(ordering: .relaxed)
-        guard reserved > 0 else { return response }
-        var response = response
-        response.share = ByteShare(taken: reserved, of: port.budgets.answers, for: neighbourhood)
-        return response
+        guard reserved > 0 else { return nil }
+        return ByteShare(taken: reserved, of: port.budgets.answers, for: neighbourhood)
     }
 
     func stream(_ head: Response, unsentBytesMax: Int) -> ResponseStream? {
@@ -197,11 +197,15 @@ final class PendingAnswer: Sendable {
             isChunked: minorVersion > 0,
             unsentBytesMax: unsentBytesMax
         )
+        let share = releaseRequest()
         guard head.body.withUnsafeBytes({ body.write($0) }) else {
-            port.answer(client.connection, releasingRequest(.noRoomForStream))
+            var response = Response.noRoomForStream
+            response.share = share
+            port.answer(client.connection, response)
             return nil
         }
-        var head = releasingRequest(head)
+        var head = head
+        head.share = share
         head.body = []
         head.stream = body
         port.answer(client.connection, head)
