@@ -3,39 +3,34 @@ import Logs
 import Net
 import System
 
-/// What `admit` found in a request's head. `handle` uses it while the tables that it was made from
-/// are current.
+/// What `admit` found in the head of a request without logs; of one with logs that is
+/// `AdmittedLogs`. `handle` uses it while the tables that it was made from are current.
 final class AdmittedRequest: Sendable {
     enum Subject: Sendable {
         case logs(AdmittedLogs)
         indirect case page(DevicePage)
         case preflight(DeviceRoute)
+
+        var route: DeviceRoute {
+            switch self {
+            case .logs(let logs): .logs(logs.dialect)
+            case .page(let page): .page(page)
+            case .preflight(let route): route
+            }
+        }
     }
 
     let subject: Subject
-    let tables: RequestTables.Generations
+    let tables: TableGenerations
 
-    init(_ subject: Subject, _ tables: RequestTables.Generations) {
+    init(_ subject: Subject, _ tables: TableGenerations) {
         self.subject = subject
         self.tables = tables
-    }
-
-    var route: DeviceRoute {
-        switch subject {
-        case .logs(let logs): .logs(logs.dialect)
-        case .page(let page): .page(page)
-        case .preflight(let route): route
-        }
     }
 }
 
 /// A thread's copies of the tables that a request is checked against. A reload replaces the tables.
 final class RequestTables {
-    struct Generations: Equatable, Sendable {
-        fileprivate let access: Int
-        fileprivate let routing: Int
-    }
-
     private let door: DeviceDoor
     private let bodyBytesMax: Int
     private var accessSnapshot: Replaceable<DeviceAccess>.Snapshot
@@ -54,8 +49,8 @@ final class RequestTables {
         routingSnapshot.refresh()
     }
 
-    var generations: Generations {
-        Generations(access: accessSnapshot.generation, routing: routingSnapshot.generation)
+    var generations: TableGenerations {
+        TableGenerations(access: accessSnapshot.generation, routing: routingSnapshot.generation)
     }
 
     var access: DeviceAccess { accessSnapshot.value }
@@ -100,7 +95,8 @@ final class RequestTables {
             to: target,
             from: proven,
             budget: budget,
-            damage: damage
+            damage: damage,
+            tables: generations
         )
     }
 

@@ -129,16 +129,13 @@ package final class ReceiptMint: Sendable {
 
     package func next() -> [UInt8] {
         let number = counter.wrappingAdd(1, ordering: .relaxed).newValue
-        return [UInt8](unsafeUninitializedCapacity: 24) { receipt, count in
-            for (place, byte) in prefix.enumerated() {
-                receipt.initializeElement(at: place, to: byte)
-            }
-            for place in 12..<24 {
-                let digit = UInt8(truncatingIfNeeded: number >> UInt64(4 * (23 - place))) & 15
-                let byte = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "A") + digit - 10
-                receipt.initializeElement(at: place, to: byte)
-            }
-            count = 24
+        var receipt: [UInt8] = []
+        receipt.reserveCapacity(24)
+        receipt += prefix
+        for place in 12..<24 {
+            let digit = UInt8(truncatingIfNeeded: number >> UInt64(4 * (23 - place))) & 15
+            receipt.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "A") + digit - 10)
         }
+        return receipt
     }
 }

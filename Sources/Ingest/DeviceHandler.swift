@@ -78,11 +78,11 @@ package final class DeviceHandler: RequestHandler {
         var logs: AdmittedLogs?
         do throws(Refusal) {
             let subject = try admit(head, route, &logs)
-            let admitted = AdmittedRequest(subject, tables.generations)
-            guard case .logs = subject else {
+            guard case .logs(let logs) = subject else {
+                let admitted = AdmittedRequest(subject, tables.generations)
                 return .accept(bodyBytesMax: 0, admitted: admitted)
             }
-            return .accept(bodyBytesMax: shared.limits.bodyBytes, admitted: admitted)
+            return .accept(bodyBytesMax: shared.limits.bodyBytes, admitted: logs)
         } catch {
             return .refuse(refused(error, route, head, of: logs, in: capture(head, logs)))
         }
@@ -210,7 +210,18 @@ package final class DeviceHandler: RequestHandler {
     /// The route that `admit` found. It need not be current: it decides about the thread and an
     /// answer's form only.
     private func route(of head: RequestHead, _ admitted: Admitted?) -> DeviceRoute {
-        (admitted as? AdmittedRequest)?.route ?? tables.route(of: head)
+        found(admitted)?.subject.route ?? tables.route(of: head)
+    }
+
+    /// What `admit` found, and the tables of that moment.
+    private func found(
+        _ admitted: Admitted?
+    ) -> (subject: AdmittedRequest.Subject, tables: TableGenerations)? {
+        switch admitted {
+        case let logs as AdmittedLogs: (.logs(logs), logs.tables)
+        case let other as AdmittedRequest: (other.subject, other.tables)
+        default: nil
+        }
     }
 
     package func handle(
@@ -224,8 +235,8 @@ package final class DeviceHandler: RequestHandler {
         // The keys or the routes may have changed since `admit`, which ran before the body came and
         // perhaps on another thread.
         tables.refresh()
-        if let request = admitted as? AdmittedRequest, request.tables == tables.generations {
-            return handle(head, request.subject, of: request.route, body: body, responder)
+        if let found = found(admitted), found.tables == tables.generations {
+            return handle(head, found.subject, of: found.subject.route, body: body, responder)
         }
         let route = tables.route(of: head)
         do throws(Refusal) {
@@ -297,8 +308,7 @@ package final class DeviceHandler: RequestHandler {
         if problem.status == 408, head == nil || route.isForLogs {
             refusal = Refusal.busy("\(problem.reason); send the logs again")
         }
-        var logs: AdmittedLogs?
-        if case .logs(let found)? = (admitted as? AdmittedRequest)?.subject { logs = found }
+        let logs = admitted as? AdmittedLogs
         let draft = head.flatMap { capture($0, logs) }
         return refused(refusal, route, head, of: logs, in: draft)
     }

@@ -2,8 +2,7 @@ import Crypto
 import Logs
 import System
 
-/// Who sends logs, and where they go. A class, like the request, since copies of its parts would
-/// cost more than both.
+/// Who sends logs, and where they go. A class, since copies of its parts would cost more.
 final class AdmittedLogs: Sendable {
     let dialect: any LogDialect
     let reader: any LogReader
@@ -12,6 +11,8 @@ final class AdmittedLogs: Sendable {
     let proven: ProvenSender?
     let budget: RequestBudget
     let damage: LogRules.Damage
+    /// The tables that it was made from.
+    let tables: TableGenerations
 
     init(
         _ dialect: any LogDialect,
@@ -19,7 +20,8 @@ final class AdmittedLogs: Sendable {
         to target: RoutingTable.Target,
         from proven: ProvenSender?,
         budget: RequestBudget,
-        damage: LogRules.Damage
+        damage: LogRules.Damage,
+        tables: TableGenerations
     ) {
         self.dialect = dialect
         self.reader = reader
@@ -27,9 +29,16 @@ final class AdmittedLogs: Sendable {
         self.proven = proven
         self.budget = budget
         self.damage = damage
+        self.tables = tables
     }
 
     var sender: DeviceSender? { proven?.sender }
+}
+
+/// The tables that a request was checked against. A reload replaces them.
+struct TableGenerations: Equatable, Sendable {
+    let access: Int
+    let routing: Int
 }
 
 /// The sender that a request's head proves, and what the body must be for the proof to hold.

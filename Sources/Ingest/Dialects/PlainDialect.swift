@@ -58,7 +58,12 @@ private struct PlainLogReader: LogReader {
             more = ",\"unreadable\":\(logs.unreadable),\"errors\":\(Self.errors(logs.faulty))"
         }
         let status = query.status ?? request.plainStatus
-        taken.answer = { [more] acceptance in Self.answer(acceptance, status, more) }
+        // The usual answer needs no closure.
+        if status != 200 || !more.isEmpty {
+            taken.answer = { [more] acceptance in Self.answer(acceptance, status, more) }
+        } else {
+            taken.answer = { Self.answer($0, 200, "") }
+        }
         return taken
     }
 

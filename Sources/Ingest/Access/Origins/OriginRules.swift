@@ -7,8 +7,8 @@ import System
 /// A key's own list replaces the common list. Before the key is known, in a preflight or a refusal,
 /// an origin is accepted when any of the lists has it. Requests without an origin pass: images have
 /// none, and clients that are not browsers can claim any. So these rules only keep other pages from
-/// using a key that is in a page.
-struct OriginRules: Sendable {
+/// using a key that is in a page. An object, as `DeviceAccess`.
+final class OriginRules: Sendable {
     private let common: OriginList
     private let all: OriginList
     /// True: every page may send, so nothing is checked.
