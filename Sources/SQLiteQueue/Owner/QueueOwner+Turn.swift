@@ -67,6 +67,7 @@ extension QueueOwner {
             try room.measure(store, configuration)
         }
         let hasLogRoom = !keeper.isCommitLogNearlyFull
+        taken.reserveCapacity(appends.count)
         while rawBytes < most, let append = appends.popFirst() {
             // The append enters the list first, so that it gets an answer even if staging fails.
             taken.append((append, .stored))
