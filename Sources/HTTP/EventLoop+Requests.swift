@@ -201,7 +201,7 @@ extension EventLoop {
 
     /// Gives the complete request to the handler, or a large one to the worker threads.
     private func callHandler(_ connection: ClientConnection, credit: Int?) {
-        guard let head = connection.request.head else { return }
+        guard let head = connection.request.head.take() else { return }
         connection.phase = .answering
         let token = connection.token
         let place = connection.client.neighbourhood
@@ -213,9 +213,7 @@ extension EventLoop {
             minorVersion: head.minorVersion
         )
         connection.holdings.body = 0
-        let admitted = connection.request.admitted
-        connection.request.head = nil
-        connection.request.admitted = nil
+        let admitted = connection.request.admitted.take()
         if let largeRequests, !connection.input.isSecret,
             let cost = handler.prepare(
                 head,

@@ -27,7 +27,7 @@ extension DeviceHandler {
             BatchIdentity(digest: $0, receipt: request.receipt, logs: figures.logs)
         }
         var batches: [Batch] = []
-        let parts = dispatched.parts
+        let parts = dispatched.parts.span
         for index in parts.indices where parts[index].logs.count > 0 {
             batches.append(try parts[index].batch())
         }

@@ -7,8 +7,8 @@ import System
 import Tokens
 
 /// The known senders, and how a request proves that it comes from one. Without keys every device
-/// may send.
-struct DeviceKeys: Sendable {
+/// may send. An object, as `DeviceAccess`.
+final class DeviceKeys: Sendable {
     /// In the order of the configuration; the senders of tokens come last.
     let senders: [DeviceSender]
     /// nil: tokens are not accepted.

@@ -133,7 +133,7 @@ struct PlainQuery {
     /// The status of the answer when the logs are accepted.
     private(set) var status: Int?
 
-    init(_ head: RequestHead) throws(Refusal) {
+    init(_ head: borrowing RequestHead) throws(Refusal) {
         guard let query = head.query, !query.isEmpty else { return }
         var seen: Set<String> = []
         for pair in head.bytes[query].split(separator: UInt8(ascii: "&")) {

@@ -61,11 +61,12 @@ package final class IngestCounters: Sendable {
 
         init(of groups: [LogGroup], bodyBytes: Int, isRepaired: Bool) {
             var (logs, corrected, repaired, unreadable) = (0, 0, 0, 0)
-            for index in groups.indices {
-                logs += groups[index].logs.count
-                corrected += groups[index].logs.corrected
-                repaired += groups[index].logs.repaired
-                unreadable += groups[index].logs.unreadable
+            let span = groups.span
+            for index in span.indices {
+                logs += span[index].tracked.logs.count
+                corrected += span[index].tracked.logs.corrected
+                repaired += span[index].tracked.logs.repaired
+                unreadable += span[index].tracked.logs.unreadable
             }
             self.logs = logs
             self.bodyBytes = bodyBytes

@@ -191,9 +191,12 @@ struct TakenLogs {
         self.identity = identity
     }
 
-    /// Here and where parts are counted, indices stand for elements: a loop over elements copies
-    /// each, with all its references.
-    var logCount: Int { groups.indices.reduce(0) { $0 + groups[$1].logs.count } }
+    /// Here and where parts are counted, a span gives elements in place: a loop over elements
+    /// copies each, with all its references.
+    var logCount: Int {
+        let groups = groups.span
+        return groups.indices.reduce(0) { $0 + groups[$1].tracked.logs.count }
+    }
 
     /// Groups of a protocol whose logs repeat their SDK's marks. A repetition is recognised by pack
     /// ids among the tags, or by the client's number of the request.

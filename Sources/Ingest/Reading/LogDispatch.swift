@@ -188,7 +188,7 @@ struct DispatchedLogs {
             filtered: counts.filtered,
             dropped: counts.dropped,
             routed: received - counts.filtered - counts.dropped,
-            copies: batches.reduce(0) { $0 + $1.allLogs }
+            copies: batches.logCopies
         )
     }
 }

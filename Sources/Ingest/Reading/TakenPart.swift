@@ -85,8 +85,10 @@ struct JoinedParts {
         self.init(limits, repeatedBytesMax: repeatedBytesMax)
         // The usual case: one group, nothing to join.
         guard groups.count > 1 else {
-            parts = groups.indices.map {
-                TakenPart(groups[$0], groups[$0].target, limits, repeatedBytesMax: room)
+            let groups = groups.span
+            for index in groups.indices {
+                let target = groups[index].target
+                parts.append(TakenPart(groups[index], target, limits, repeatedBytesMax: room))
             }
             return
         }

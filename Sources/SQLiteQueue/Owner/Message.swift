@@ -28,9 +28,11 @@ struct Append: Sendable {
     init(_ batches: [Batch], of request: any AppendingRequest) {
         self.request = request
         self.batches = batches
+        let span = batches.span
         // A tiny batch may name a large stream, and both wait. Each dead log becomes a row.
-        rawBytes = batches.reduce(request.identity?.cost ?? 0) { sum, batch in
-            sum + batch.logs.bytes.count + DeadLetterBook.mostDead(batch) + batch.stream.cost
+        rawBytes = span.indices.reduce(request.identity?.cost ?? 0) { sum, index in
+            sum + span[index].logs.bytes.count + DeadLetterBook.mostDead(span[index])
+                + span[index].stream.cost
         }
     }
 

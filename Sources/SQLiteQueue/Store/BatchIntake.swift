@@ -34,16 +34,16 @@ final class BatchIntake: StreamPart {
             for (index, reason) in crowdedOut { skip(batches[index], because: reason) }
             batches = batches.indices.filter { crowdedOut[$0] == nil }.map { batches[$0] }
         }
-        // By index: a loop over elements copies each, with all its references.
-        for index in batches.indices where batches[index].logs.count > 0 {
-            let stream = try streams.obtain(batches[index].stream, by: origin, time)
+        // A span: a loop over elements copies each, with all its references.
+        let span = batches.span
+        for index in span.indices where span[index].logs.count > 0 {
+            let stream = try streams.obtain(span[index].stream, by: origin, time)
             streams.wake(stream, by: origin)
             if stream.staged.isEmpty { touched.append(stream) }
-            stream.staged.add(batches[index])
+            stream.staged.add(span[index])
         }
-        for index in batches.indices
-        where !batches[index].dead.isEmpty || batches[index].dropped > 0 {
-            try letters.countUnqueued(batches[index])
+        for index in span.indices where !span[index].dead.isEmpty || span[index].dropped > 0 {
+            try letters.countUnqueued(span[index])
         }
         return nil
     }
@@ -81,9 +81,10 @@ final class BatchIntake: StreamPart {
     ) -> QueueAdmission? {
         var places = NewPlaces()
         defer { for destination in places.shares { streams.giveShareBack(destination, origin) } }
-        for index in batches.indices where batches[index].takesRoom {
-            guard let refusal = reserve(batches[index], &places, by: origin, time) else { continue }
-            if !batches[index].isRequired, refusal.concernsDestination {
+        let span = batches.span
+        for index in span.indices where span[index].takesRoom {
+            guard let refusal = reserve(span[index], &places, by: origin, time) else { continue }
+            if !span[index].isRequired, refusal.concernsDestination {
                 crowdedOut[index] = refusal
                 continue
             }

@@ -95,7 +95,8 @@ final class DestinationBook: StorePart {
     }
 
     func addressed(_ batches: [Batch]) -> [Batch] {
-        guard batches.contains(where: { isElsewhere($0.stream) }) else { return batches }
+        let span = batches.span
+        guard span.indices.contains(where: { isElsewhere(span[$0].stream) }) else { return batches }
         return batches.map { batch in
             var batch = batch
             batch.stream = addressed(batch.stream)
