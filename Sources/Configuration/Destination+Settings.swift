@@ -139,14 +139,10 @@ extension Destination: SettingGroup {
         .default("by the kind")
         Setting(group: "packet", \.transfer.packet)
         Setting(group: "retry", \.transfer.retry)
-        Setting(
-            "concurrency",
-            \.transfer.concurrency,
-            .count(1...256),
-            shownAs: { .number($0.transfer.usualConcurrency) }
-        ) {
+        Setting("concurrency", \.transfer.concurrency, .count(1...256)) {
             "requests in flight to one logstore at most; to all of them together twice as many. "
-            "Without it there are 8, and up to 128 where answers take long"
+            "Without it there are 8, and up to 128 where answers take long (with `exactly_once` as "
+            "many as there are `lanes`)"
         }
         .default("`8`, more with the distance")
         Setting("connect_timeout", \.transfer.transport.connectTimeout, timeout) {

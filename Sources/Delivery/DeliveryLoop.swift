@@ -1,3 +1,4 @@
+import Configuration
 import HTTPClient
 import Queue
 import System
@@ -206,7 +207,8 @@ final class DeliveryLoop {
     private func destinationsChanged() {
         // What is shared may be other gates now.
         shared.agenda.markAllDue()
-        loop.allow(connections: max(1, destinations.reduce(0) { $0 + $1.gates.places.total }))
+        let most = destinations.reduce(0) { $0 + 2 * $1.settings.transfer.concurrencyMax }
+        loop.allow(connections: max(1, most))
     }
 
     private func sleep(from now: Moment) -> Duration {

@@ -18,7 +18,9 @@ final class SocketEvents {
 
     let wakeUp: WakeUp
     private let epoll: OwnedDescriptor
-    private var watched: Set<CInt> = []
+    /// What curl waits for, by socket.
+    private var watched: [CInt: CInt] = [:]
+    private var hasLostConnecting = false
     /// When curl goes on without an event.
     private var deadline: Moment?
     private var ready: [Ready] = []
@@ -59,12 +61,16 @@ final class SocketEvents {
 
     private func watch(_ socket: CInt, for what: CInt) {
         guard what != CURL_POLL_REMOVE else {
-            if watched.remove(socket) != nil { change(EPOLL_CTL_DEL, socket, 0) }
+            guard let last = watched.removeValue(forKey: socket) else { return }
+            if last == CURL_POLL_OUT { hasLostConnecting = true }
+            // curl may have closed it, which ends the watch.
+            var event = epoll_event()
+            epoll_ctl(epoll.number, EPOLL_CTL_DEL, socket, &event)
             return
         }
         let readable = what & CURL_POLL_IN != 0 ? EPOLLIN.rawValue : 0
         let writable = what & CURL_POLL_OUT != 0 ? EPOLLOUT.rawValue : 0
-        let isNew = watched.insert(socket).inserted
+        let isNew = watched.updateValue(what, forKey: socket) == nil
         change(isNew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, readable | writable)
     }
 
@@ -92,6 +98,13 @@ final class SocketEvents {
         if ready.isEmpty { look(0) }
         for entry in ready { use(entry) }
         ready.removeAll(keepingCapacity: true)
+    }
+
+    /// True once after a socket went that was still connecting. curl 7.88 then goes on to the host's
+    /// next address only when it is called for this transfer, but it sets no timer.
+    func takeLostConnecting() -> Bool {
+        defer { hasLostConnecting = false }
+        return hasLostConnecting
     }
 
     /// True once for each time that curl's timer has run out.
@@ -122,8 +135,9 @@ extension epoll_event {
     fileprivate var curlEvents: CInt {
         let readable = events & EPOLLIN.rawValue != 0 ? CURL_CSELECT_IN : 0
         let writable = events & EPOLLOUT.rawValue != 0 ? CURL_CSELECT_OUT : 0
-        let failed = events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 ? CURL_CSELECT_ERR : 0
-        return readable | writable | failed
+        // Reading or writing tells the reason.
+        let failed = events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0
+        return failed ? CURL_CSELECT_IN | CURL_CSELECT_OUT : readable | writable
     }
 }
 

@@ -65,6 +65,7 @@ package final class TransferLoop: @unchecked Sendable {
     package func perform() -> Int {
         events.takeReady { advance($0.socket, $0.events) }
         if events.takeTimeout() { advance(CURL_SOCKET_TIMEOUT, 0) }
+        if events.takeLostConnecting() { advanceAll() }
         var ended = 0
         var left: CInt = 0
         while let message = curl_multi_info_read(handle, &left) {
@@ -88,6 +89,11 @@ package final class TransferLoop: @unchecked Sendable {
     /// the timeout passes.
     package func wait(_ timeout: Duration, watching watch: Watch? = nil) {
         events.wait(timeout, watching: watch)
+    }
+
+    private func advanceAll() {
+        var running: CInt = 0
+        if sluice_curl_advance_all(handle, &running) != CURLM_OK { hasFailed = true }
     }
 
     private func advance(_ socket: curl_socket_t, _ events: CInt) {

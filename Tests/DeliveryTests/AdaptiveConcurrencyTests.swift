@@ -10,19 +10,27 @@ import Testing
     struct Server {
         var concurrency = AdaptiveConcurrency(usual: 8, most: 128)
         var distance: Duration
-        var perSecond = 1e9
+        var perSecond: Double
         var now = GateTests.start
+        /// When it has stored all that it was sent.
+        private var free = GateTests.start
+        private var inFlight: [(sent: Moment, answered: Moment)] = []
 
-        /// All that may be in flight is answered, round after round, for that time.
+        init(distance: Duration, perSecond: Double = 1e9) {
+            (self.distance, self.perSecond) = (distance, perSecond)
+        }
+
+        /// As many are in flight as may be, for that time.
         mutating func answers(for time: Duration, isShort: Bool = true) {
             let end = now + time
             while now < end {
-                let width = concurrency.width
-                let took = max(distance, .seconds(1) / perSecond * Double(width))
-                now = now + took
-                for _ in 0..<width {
-                    _ = concurrency.stored(after: took, isShort: isShort, now)
+                while inFlight.count < concurrency.width {
+                    free = max(free, now) + .seconds(1) / perSecond
+                    inFlight.append((now, max(now + distance, free)))
                 }
+                let (sent, answered) = inFlight.removeFirst()
+                now = answered
+                concurrency.stored(sent: sent, isShort: isShort, now)
             }
         }
     }
@@ -67,6 +75,16 @@ import Testing
         server.answers(for: .seconds(20))
         #expect(server.concurrency.width == 8)
         server.answers(for: .seconds(45))
+        #expect(server.concurrency.width == 128)
+    }
+
+    @Test("It begins again when something refuses")
+    func refused() {
+        var server = Server(distance: .milliseconds(50))
+        server.answers(for: .seconds(3))
+        server.concurrency.startOver(server.now)
+        #expect(server.concurrency.width == 8)
+        server.answers(for: .seconds(3))
         #expect(server.concurrency.width == 128)
     }
 

@@ -62,6 +62,14 @@ static inline CURLcode sluice_curl_get_text(CURL *easy, CURLINFO info, const cha
     return curl_easy_getinfo(easy, info, text);
 }
 
+/// Advances every transfer. Deprecated in general, but nothing else reaches one that has no socket and no timer.
+static inline CURLMcode sluice_curl_advance_all(CURLM *multi, int *running) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    return curl_multi_socket_all(multi, running);
+#pragma GCC diagnostic pop
+}
+
 /// Makes curl tell of sockets and its timer, with `owner`.
 static inline void sluice_curl_set_events(
     CURLM *multi, curl_socket_callback sockets, curl_multi_timer_callback timer, void *owner

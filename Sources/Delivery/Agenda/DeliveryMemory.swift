@@ -75,7 +75,7 @@ struct MemoryShare {
     private var contents = 0
     private var bodies = 0
     /// The next request waits until others leave room for its body.
-    private var isWaiting = false
+    private(set) var isWaiting = false
     /// How often a request began to wait for room.
     private(set) var waits = 0
 

@@ -247,6 +247,13 @@ struct Gate {
         startOver()
     }
 
+    /// Changes the maximum. A lowered limit stays, and grows with what goes well.
+    mutating func resize(to most: Int) {
+        let isLowered = limit < self.most
+        self.most = most
+        if !isLowered { limit = most }
+    }
+
     /// Changes the maximum at run time; more places than before may be used at once.
     mutating func widen(to most: Int) {
         limit = min(max(limit, 1), most) + max(0, most - self.most)

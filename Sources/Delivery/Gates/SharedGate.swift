@@ -29,7 +29,7 @@ class SharedGate<Key: Hashable> {
     func resize(from old: Int, to places: Int) {
         precondition(users > 0 && self.places >= old, "a destination goes through the gate")
         self.places += places - old
-        gate.widen(to: max(1, self.places))
+        gate.resize(to: max(1, self.places))
     }
 
     /// A destination does not go through it any more.

@@ -253,7 +253,7 @@ extension TransferLoop {
 
 // How requests travel to the destination.
 extension Destination {
-    /// A connection must manage so much: on 1 Mbit/s eight requests have no more than this each.
+    /// A connection must manage so much: eight requests on 1 Mbit/s have no more than this each.
     private static let slowestBytesPerSecond = 16 << 10
 
     /// How long a request may take. One without progress ends before, by the stall timeout.

@@ -19,15 +19,23 @@ struct AdaptiveConcurrency {
     let usual: Int
     let most: Int
     private(set) var width: Int
-    private var results = 0
-    private var isShort = false
-    private var sum: Duration = .zero
+    private var window = Window()
     /// Of the fastest window since the distance was last measured.
     private var least: Duration?
     /// Of the fastest window of this span.
     private var leastOfSpan: Duration?
     private var spanBegan: Moment?
     private var narrowUntil: Moment?
+    /// Answers to requests that were sent before tell of another width.
+    private var changed = Moment(nanoseconds: 0)
+
+    private struct Window {
+        var began: Moment?
+        var results = 0
+        /// Answers at which others waited only for a place.
+        var shortages = 0
+        var sum: Duration = .zero
+    }
 
     init(usual: Int, most: Int) {
         self.usual = usual
@@ -35,20 +43,33 @@ struct AdaptiveConcurrency {
         width = usual
     }
 
-    /// A packet was stored after that time. `isShort`: others wait only for a place. True when the
-    /// width has changed.
-    mutating func stored(after time: Duration, isShort: Bool, _ now: Moment) -> Bool {
-        guard most > usual else { return false }
-        results += 1
-        sum += time
-        self.isShort = self.isShort || isShort
-        guard results >= max(Self.resultsMin, 2 * width) else { return false }
-        let old = width
-        look(at: sum / results, now)
-        results = 0
-        sum = .zero
-        self.isShort = false
-        return width != old
+    /// A packet that was sent then is stored. `isShort`: others wait only for a place.
+    mutating func stored(sent: Moment, isShort: Bool, _ now: Moment) {
+        guard most > usual, sent >= changed else { return }
+        if let began = window.began, now - began > Self.span { window = Window() }
+        window.began = window.began ?? now
+        window.results += 1
+        window.sum += now - sent
+        if isShort { window.shortages += 1 }
+        guard window.results >= max(Self.resultsMin, 2 * width) else { return }
+        look(at: window.sum / window.results, now)
+        window = Window()
+    }
+
+    /// Something refuses or does not answer: it begins again, carefully.
+    mutating func startOver(_ now: Moment) {
+        least = nil
+        leastOfSpan = nil
+        spanBegan = nil
+        narrowUntil = nil
+        window = Window()
+        set(usual, now)
+    }
+
+    private mutating func set(_ width: Int, _ now: Moment) {
+        guard width != self.width else { return }
+        self.width = width
+        changed = now
     }
 
     /// A window has ended.
@@ -56,22 +77,19 @@ struct AdaptiveConcurrency {
         let least = min(self.least ?? mean, mean)
         self.least = least
         leastOfSpan = min(leastOfSpan ?? mean, mean)
+        let isShort = window.shortages * 4 >= window.results
         if mean > least * 3 + Self.noise * 2 {
-            width = max(usual, width / 2)
+            set(max(usual, width / 2), now)
             narrowUntil = now + Self.rest
         } else if isShort, mean <= least * 3 / 2 + Self.noise, (narrowUntil ?? now) <= now {
-            width = min(most, 2 * width)
+            set(min(most, 2 * width), now)
         }
         if now - (spanBegan ?? now) > Self.span { endSpan(now) }
         spanBegan = spanBegan ?? now
     }
 
     private mutating func endSpan(_ now: Moment) {
-        if let least, let leastOfSpan, leastOfSpan > least * 5 / 4 + Self.noise {
-            self.least = nil
-            width = usual
-            narrowUntil = nil
-        }
+        if let least, let leastOfSpan, leastOfSpan > least * 5 / 4 + Self.noise { startOver(now) }
         leastOfSpan = nil
         spanBegan = now
     }

@@ -109,10 +109,16 @@ final class GateKeeper {
     // MARK: - The way out
 
     /// Gives back a request's passes with its answer, and notes the pauses that begin or end.
-    func release(_ load: Load, after ending: Ending, _ now: Moment) {
+    /// While the destination waits for memory, more requests in flight would not help.
+    func release(
+        _ load: Load,
+        after ending: Ending,
+        waitsForMemory: Bool,
+        _ now: Moment
+    ) {
         let (passes, outlet) = (load.passes, load.outlet)
         let (judgement, failure) = (ending.judgement, ending.failure)
-        let isShort = !hasPlace(for: outlet) && outlet.line.hasNext
+        let isShort = !waitsForMemory && outlet.line.hasNext && !hasPlace(for: outlet)
         places.giveBack(isProbe: passes.outlet.isProbe)
         // What was sent before the last change tells no reason for what is closed now.
         let isOutletWitness = !ending.isExcused && passes.outlet.epoch == outlet.gate.epoch
@@ -128,8 +134,11 @@ final class GateKeeper {
             now
         )
         if judgement.action == .acknowledge {
-            adapt(concurrency.stored(after: now - load.started, isShort: isShort, now))
+            concurrency.stored(sent: load.started, isShort: isShort, now)
+        } else if [outletChange, projectChange, quotaChange, endpointChange].contains(.closed) {
+            concurrency.startOver(now)
         }
+        adapt()
         // Outlets that stay there need not wait for one that went elsewhere.
         if !endpoints.leads(to: load.endpoint) { load.endpoint.forget(outlet.name) }
         load.quota.waiters.wake()
@@ -168,11 +177,11 @@ final class GateKeeper {
     }
 
     /// Takes over the width of `concurrency`, if it has changed.
-    private func adapt(_ hasChanged: Bool) {
-        guard hasChanged else { return }
+    private func adapt() {
         let old = places.total
+        guard old != 2 * concurrency.width else { return }
         places.set(total: 2 * concurrency.width)
-        project.widen(to: places.total)
+        project.resize(to: places.total)
         quota.resize(from: old, to: places.total)
         endpoints.resize(from: old, to: places.total)
         outlets.newGate.most = concurrency.width
