@@ -164,10 +164,13 @@ package struct SealedPacket: Sendable {
 package struct StoredBlock: Sendable {
     package let compressed: [UInt8]
     package let rawBytes: Int
+    /// True if this process compressed it, and it did not come from a disk.
+    package let isOwn: Bool
 
-    package init(compressed: [UInt8], rawBytes: Int) {
+    package init(compressed: [UInt8], rawBytes: Int, isOwn: Bool = false) {
         self.compressed = compressed
         self.rawBytes = rawBytes
+        self.isOwn = isOwn
     }
 }
 

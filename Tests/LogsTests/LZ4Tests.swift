@@ -86,7 +86,13 @@ struct LZ4Tests {
 
     static func stitch(_ parts: [[UInt8]], trailer: [UInt8], expecting: Int) throws -> [UInt8] {
         var stitcher = LZ4Stitcher(expecting: expecting)
-        for part in parts { try stitcher.append(LZ4.compress(part), rawBytes: part.count) }
+        for part in parts {
+            let block = LZ4.compress(part)
+            let walked = try block.withUnsafeBytes { try LZ4Shape(of: $0) }
+            let own = block.withUnsafeBytes { LZ4Shape(ofOwn: $0, rawBytes: part.count) }
+            #expect(own == nil || own == walked)
+            try stitcher.append(block, rawBytes: part.count, isOwn: true)
+        }
         stitcher.append(literal: trailer)
         let whole = parts.reduce([], +) + trailer
         #expect(stitcher.rawBytes == whole.count)
@@ -136,6 +142,19 @@ struct LZ4Tests {
         stitcher.append(literal: referenceGroup)
         #expect(stitcher.finish().body == bytes(hex: "f075") + referenceGroup)
         #expect(LZ4Stitcher(expecting: 0).finish().body == [0])
+    }
+
+    @Test("The last token is found without a walk, unless another byte could be it")
+    func ownShape() throws {
+        let text = Array(String(repeating: "of the same words ", count: 4).utf8)
+        // A token of seven literals looks like the letter p.
+        for (end, isFound) in [("1234567", true), ("p123456p1234567", false)] {
+            let raw = text + Array(end.utf8)
+            let block = LZ4.compress(raw)
+            let own = block.withUnsafeBytes { LZ4Shape(ofOwn: $0, rawBytes: raw.count) }
+            #expect((own != nil) == isFound)
+            _ = try Self.stitch([raw, raw], trailer: [], expecting: 0)
+        }
     }
 
     @Test("Very many small incompressible blocks join in one pass")

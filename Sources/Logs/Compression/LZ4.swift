@@ -100,11 +100,18 @@ package struct LZ4Stitcher: ~Copyable {
     }
 
     /// Appends a complete block that must hold exactly `rawBytes`. A damaged block changes nothing.
+    /// If `isOwn`, `LZ4.compress` made it and it never left memory: a walk would prove nothing.
     package mutating func append(
         _ block: UnsafeRawBufferPointer,
-        rawBytes: Int
+        rawBytes: Int,
+        isOwn: Bool = false
     ) throws(LZ4Error) {
-        let shape = try LZ4Shape(of: block)
+        let shape: LZ4Shape
+        if isOwn, let own = LZ4Shape(ofOwn: block, rawBytes: rawBytes) {
+            shape = own
+        } else {
+            shape = try LZ4Shape(of: block)
+        }
         guard shape.rawBytes == rawBytes else {
             throw LZ4Error("the lz4 block holds \(shape.rawBytes) bytes instead of \(rawBytes)")
         }
@@ -119,10 +126,14 @@ package struct LZ4Stitcher: ~Copyable {
         self.rawBytes += rawBytes
     }
 
-    package mutating func append(_ block: [UInt8], rawBytes: Int) throws(LZ4Error) {
+    package mutating func append(
+        _ block: [UInt8],
+        rawBytes: Int,
+        isOwn: Bool = false
+    ) throws(LZ4Error) {
         // Typed throws do not pass through an array's withUnsafeBytes yet.
         try block.withUnsafeBufferPointer { block throws(LZ4Error) in
-            try append(UnsafeRawBufferPointer(block), rawBytes: rawBytes)
+            try append(UnsafeRawBufferPointer(block), rawBytes: rawBytes, isOwn: isOwn)
         }
     }
 
@@ -190,90 +201,4 @@ package struct LZ4Stitcher: ~Copyable {
     private static func headroom(in capacity: Int) -> Int { capacity / 255 + 16 }
 
     private static func capacity(for bytes: Int) -> Int { bytes + bytes / 64 + 128 }
-}
-
-/// Where a block can be cut to join it to others: found by one walk over its tokens, which also
-/// proves that the block is whole.
-struct LZ4Shape: Equatable {
-    /// Literals before the first match; all there is when the block has no match.
-    var first: Range<Int>
-    /// Match length bits of the first token.
-    var firstMatch: UInt8 = 0
-    /// From the first match's offset to the last token; nil when the block has no match.
-    var middle: Range<Int>?
-    /// Literals of the last sequence, which has no match.
-    var last: Range<Int>
-    var rawBytes: Int
-
-    /// Blocks come from disk, so everything is checked that a decoder would trip over: lengths stay
-    /// inside the block, offsets inside what it has produced, and the last bytes are literals.
-    init(of block: UnsafeRawBufferPointer) throws(LZ4Error) {
-        guard let start = block.baseAddress?.assumingMemoryBound(to: UInt8.self) else {
-            throw LZ4Error("an lz4 block has at least one byte")
-        }
-        let end = block.count
-        var position = 0
-        var produced = 0
-        var lastMatchStart = 0
-        var first: Range<Int>?
-        while true {
-            guard position < end else { throw Self.cutOff }
-            let tokenPlace = position
-            let token = start[position]
-            position += 1
-            var literals = Int(token >> 4)
-            if literals == 15 { literals += try Self.extension(start, &position, end) }
-            guard literals <= end - position else { throw Self.cutOff }
-            let literalPlace = position
-            position += literals
-            produced += literals
-            if position == end {
-                guard token & 15 == 0 else {
-                    throw LZ4Error("the lz4 block ends in a match without an offset")
-                }
-                guard let first else {
-                    (self.first, last) = (literalPlace..<end, end..<end)
-                    break
-                }
-                // The end rules of the format, which a decoder relies on to copy in large steps.
-                guard literals >= 5, produced - lastMatchStart >= 12 else {
-                    throw LZ4Error("the lz4 block ends too close to a match")
-                }
-                self.first = first
-                (middle, last) = (first.upperBound..<tokenPlace, literalPlace..<end)
-                break
-            }
-            if first == nil { (first, firstMatch) = (literalPlace..<position, token & 15) }
-            guard end - position >= 2 else { throw Self.cutOff }
-            let offset = Int(start[position]) | Int(start[position + 1]) << 8
-            position += 2
-            guard offset > 0, offset <= produced else {
-                throw LZ4Error("an lz4 match at byte \(position - 2) reaches before the block")
-            }
-            var match = Int(token & 15)
-            if match == 15 { match += try Self.extension(start, &position, end) }
-            lastMatchStart = produced
-            produced += match + 4
-        }
-        rawBytes = produced
-    }
-
-    /// The bytes that carry a length beyond 15: 255 as long as it goes on.
-    @inline(__always)
-    private static func `extension`(
-        _ start: UnsafePointer<UInt8>,
-        _ position: inout Int,
-        _ end: Int
-    ) throws(LZ4Error) -> Int {
-        var length = 0
-        while position < end {
-            let byte = start[position]
-            position += 1
-            length += Int(byte)
-            if byte < 255 { return length }
-        }
-        throw cutOff
-    }
-
-    private static var cutOff: LZ4Error { LZ4Error("the lz4 block is cut off") }
 }

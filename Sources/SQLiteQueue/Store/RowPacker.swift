@@ -88,7 +88,11 @@ extension PackedRow {
 
     fileprivate init(_ bytes: [UInt8], logs: Int) {
         self.init(
-            block: StoredBlock(compressed: LZ4.compress(bytes), rawBytes: bytes.count),
+            block: StoredBlock(
+                compressed: LZ4.compress(bytes),
+                rawBytes: bytes.count,
+                isOwn: true
+            ),
             logs: logs
         )
     }

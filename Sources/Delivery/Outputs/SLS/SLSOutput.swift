@@ -165,7 +165,7 @@ struct SLSOutput: Output {
         let size = blocks.reduce(ending.count) { $0 + $1.compressed.count }
         var stitcher = LZ4Stitcher(expecting: size)
         for block in blocks {
-            try stitcher.append(block.compressed, rawBytes: block.rawBytes)
+            try stitcher.append(block.compressed, rawBytes: block.rawBytes, isOwn: block.isOwn)
         }
         stitcher.append(literal: ending)
         return stitcher.finish()
