@@ -73,7 +73,7 @@ struct FieldNames: ~Copyable {
         content: Int,
         in memory: UnsafeMutablePointer<UInt8>
     ) {
-        let sum = sum(key, keyCount)
+        let sum = Self.sum(key, keyCount, seed)
         let bit: UInt64 = 1 &<< (sum &>> 58)
         if filter & bit == 0, count < Self.listed {
             filter |= bit
@@ -146,7 +146,11 @@ struct FieldNames: ~Copyable {
 
     /// A sum of all bytes and the length. Reads up to seven bytes behind the key: always there.
     @inline(__always)
-    private func sum(_ key: UnsafeMutablePointer<UInt8>, _ count: Int) -> UInt64 {
+    private static func sum(
+        _ key: UnsafeMutablePointer<UInt8>,
+        _ count: Int,
+        _ seed: UInt64
+    ) -> UInt64 {
         let raw = UnsafeRawPointer(key)
         let first = raw.loadUnaligned(as: UInt64.self)
         var word: UInt64
@@ -155,7 +159,7 @@ struct FieldNames: ~Copyable {
         } else {
             let last = raw.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self)
             word = first ^ (last &* seed)
-            if count > 16 { word ^= inner(raw, count) }
+            if count > 16 { word ^= inner(raw, count, seed) }
         }
         word ^= UInt64(truncatingIfNeeded: count)
         word = (word ^ (word &>> 32)) &* 0xD6E8_FEB8_6659_FD93
@@ -164,7 +168,7 @@ struct FieldNames: ~Copyable {
 
     /// The sum of the bytes between the first and the last eight of a long name.
     @inline(never)
-    private func inner(_ raw: UnsafeRawPointer, _ count: Int) -> UInt64 {
+    private static func inner(_ raw: UnsafeRawPointer, _ count: Int, _ seed: UInt64) -> UInt64 {
         var sum: UInt64 = 0
         var offset = 8
         while offset < count - 8 {

@@ -251,23 +251,25 @@ private func backslashBits(_ word: UInt64) -> UInt64 {
     return (difference &- lowBits) & ~difference & highBits
 }
 
-/// Copies in words of eight bytes. The result is not zero when a backslash may be among them. Reads
-/// and writes up to seven bytes too many; a backslash in those counts, too.
+/// Copies in steps of sixteen bytes. The result is not zero when a backslash is among them. Reads
+/// and writes up to fifteen bytes too many; a backslash in those counts, too.
 @inline(__always)
 func copyWords(
     _ source: UnsafePointer<UInt8>,
     _ count: Int,
     to out: UnsafeMutablePointer<UInt8>
 ) -> UInt64 {
-    var found: UInt64 = 0
+    let backslash = SIMD16<UInt8>(repeating: UInt8(ascii: "\\"))
+    var found = SIMD16<Int8>()
     var offset = 0
     while offset < count {
-        let word = UnsafeRawPointer(source + offset).loadUnaligned(as: UInt64.self)
-        UnsafeMutableRawPointer(out + offset).storeBytes(of: word, as: UInt64.self)
-        found |= backslashBits(word)
-        offset += 8
+        let bytes = UnsafeRawPointer(source + offset).loadUnaligned(as: SIMD16<UInt8>.self)
+        UnsafeMutableRawPointer(out + offset).storeBytes(of: bytes, as: SIMD16<UInt8>.self)
+        found.replace(with: -1, where: bytes .== backslash)
+        offset &+= 16
     }
-    return found
+    let halves = unsafeBitCast(found, to: SIMD2<UInt64>.self)
+    return halves.x | halves.y
 }
 
 extension JSONCursor {

@@ -129,6 +129,7 @@ struct JSONLogReader: ~Copyable {
     }
 
     /// Reads a member as a field, up to the token behind it, which exists then.
+    @inline(__always)
     mutating func field(depth: Int) throws(JSONFault) {
         let text = cursor.text
         // Key, colon, value and the token behind it: one check for all four.
