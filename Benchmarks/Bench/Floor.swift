@@ -104,8 +104,8 @@ private struct Floor {
         var packet: LZ4Stitcher?
         var packetBytes = 0
         store.readAll { block, rawBytes in
-            if packetBytes == 0 { packet = LZ4Stitcher(expecting: Self.packetBytes) }
-            guard (try? packet?.append(block, rawBytes: rawBytes)) != nil else {
+            if packetBytes == 0 { packet = LZ4Stitcher() }
+            guard (try? packet?.append(Array(block), rawBytes: rawBytes)) != nil else {
                 fatalError("a stored block is corrupt")
             }
             packetBytes += rawBytes

@@ -20,13 +20,17 @@ package enum Digest {
     }
 
     /// Upper-case hexadecimal, not base64, as SLS wants it in `Content-MD5`.
-    package static func md5Hex(_ bytes: [UInt8]) -> String {
-        hex(md5(bytes), upper: true)
+    package static func md5Hex(_ pieces: [ArraySlice<UInt8>]) -> String {
+        hex(digest(pieces, EVP_md5(), byteCount: 16), upper: true)
     }
 
     /// Lower-case hexadecimal, as SLS wants it in `x-log-content-sha256`.
     package static func sha256Hex(_ bytes: [UInt8]) -> String {
         hex(sha256(bytes))
+    }
+
+    package static func sha256Hex(_ pieces: [ArraySlice<UInt8>]) -> String {
+        hex(digest(pieces, EVP_sha256(), byteCount: 32))
     }
 
     package static func sha256Hex(_ text: String) -> String {
@@ -120,6 +124,25 @@ package enum Digest {
                 nil
             )
             // Fails only when OpenSSL lacks the algorithm, and then no request can ever be signed.
+            precondition(done == 1, "OpenSSL lacks this digest")
+            filled = byteCount
+        }
+    }
+
+    /// The digest of the pieces, one after the other.
+    private static func digest(
+        _ pieces: [ArraySlice<UInt8>],
+        _ algorithm: OpaquePointer?,
+        byteCount: Int
+    ) -> [UInt8] {
+        let context = EVP_MD_CTX_new()
+        defer { EVP_MD_CTX_free(context) }
+        var done = EVP_DigestInit_ex(context, algorithm, nil)
+        for piece in pieces where done == 1 {
+            done = piece.withUnsafeBytes { EVP_DigestUpdate(context, $0.baseAddress, $0.count) }
+        }
+        return [UInt8](unsafeUninitializedCapacity: byteCount) { output, filled in
+            if done == 1 { done = EVP_DigestFinal_ex(context, output.baseAddress, nil) }
             precondition(done == 1, "OpenSSL lacks this digest")
             filled = byteCount
         }

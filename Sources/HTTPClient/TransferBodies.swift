@@ -9,18 +9,28 @@ package import Crypto
 package struct OutgoingBody {
     package enum Content {
         case plain([UInt8])
+        /// Sent one after the other, without being joined.
+        case pieces([ArraySlice<UInt8>])
         /// Read in place, because a copy would not be wiped.
         case secret(WipedBytes)
 
-        var bytes: [UInt8] {
+        fileprivate var pieces: Int {
+            if case .pieces(let pieces) = self { pieces.count } else { 1 }
+        }
+
+        fileprivate func withPiece(_ index: Int, _ read: (UnsafeRawBufferPointer) -> Int) -> Int {
             switch self {
-            case .plain(let bytes): bytes
-            case .secret(let bytes): bytes.bytes
+            case .plain(let bytes): bytes.withUnsafeBytes(read)
+            case .pieces(let pieces): pieces[index].withUnsafeBytes(read)
+            case .secret(let bytes): bytes.bytes.withUnsafeBytes(read)
             }
         }
     }
 
     private let content: Content
+    /// Where the next byte is: a piece, and the place in it.
+    private var piece = 0
+    private var offset = 0
     private var taken = 0
     /// Part of the body was sent more than once.
     package private(set) var isRepeated = false
@@ -32,23 +42,32 @@ package struct OutgoingBody {
         self.content = content
     }
 
-    package var count: Int { content.bytes.count }
+    package var count: Int {
+        (0..<content.pieces).reduce(0) { $0 + content.withPiece($1, \.count) }
+    }
 
-    /// Copies the next piece and returns its size; 0 at the end.
+    /// Copies the next bytes and returns their number; 0 at the end.
     mutating func take(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-        content.bytes.withUnsafeBytes { bytes in
-            let size = min(buffer.count, bytes.count - taken)
-            guard size > 0 else { return 0 }
-            buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[taken..<taken + size]))
-            taken += size
-            return size
+        var filled = 0
+        while filled < buffer.count, piece < content.pieces {
+            let size = content.withPiece(piece) { bytes in
+                let size = min(buffer.count - filled, bytes.count - offset)
+                let part = UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + size])
+                UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]).copyMemory(from: part)
+                return size
+            }
+            filled += size
+            offset += size
+            if filled < buffer.count { (piece, offset) = (piece + 1, 0) }
         }
+        taken += filled
+        return filled
     }
 
     /// Starts again from the beginning.
     mutating func rewind() {
-        if taken > 0 { isRepeated = true }
-        taken = 0
+        isRepeated = isTaken
+        (piece, offset, taken) = (0, 0, 0)
     }
 }
 

@@ -49,7 +49,7 @@ package struct PutLogsRequest: Sendable {
     /// The body is passed as sent, already compressed; `rawBytes` is its size when decompressed.
     /// SLS refuses any other number.
     package func signed(
-        body: [UInt8],
+        body: [ArraySlice<UInt8>],
         rawBytes: Int,
         by credential: Credential,
         _ method: SigningMethod,
@@ -132,7 +132,7 @@ package struct SLSRequest: Sendable, Equatable {
     package func signed(
         by credential: Credential,
         _ method: SigningMethod,
-        body: [UInt8],
+        body: [ArraySlice<UInt8>],
         at time: WallTime
     ) -> SLSRequest {
         var request = self
@@ -142,7 +142,7 @@ package struct SLSRequest: Sendable, Equatable {
         switch method {
         case .v1:
             request.headers.append(Field("Date", time.httpDate))
-            if !body.isEmpty {
+            if !body.allSatisfy(\.isEmpty) {
                 request.headers.append(Field("Content-MD5", Digest.md5Hex(body)))
             }
             request.headers.append(Field("x-log-signaturemethod", "hmac-sha1"))

@@ -79,7 +79,7 @@ import Testing
         #expect(request.header("host") == "127.0.0.1:\(rig.server.port)")
         #expect(request.header("x-log-project") == "demo-project")
         #expect(request.header("user-agent") == "sluice/test")
-        #expect(request.header("content-md5") == Digest.md5Hex(request.body))
+        #expect(request.header("content-md5") == Digest.md5Hex([request.body[...]]))
         #expect(request.header("expect") == nil)
         #expect(request.header("accept") == nil)
         #expect(request.header("authorization")?.hasPrefix("LOG testkeyid:") == true)

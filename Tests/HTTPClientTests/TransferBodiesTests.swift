@@ -102,6 +102,25 @@ import Testing
         #expect(body.count == 20)
     }
 
+    @Test("Pieces go out as one body, again from the beginning too", arguments: 1...7)
+    func joined(size: Int) {
+        let bytes = [UInt8](0..<20)
+        var body = OutgoingBody(.pieces([[], bytes[..<3], [], bytes[3..<4], bytes[4...], []]))
+        #expect(body.count == 20)
+        for _ in 0..<2 {
+            var taken: [UInt8] = []
+            while true {
+                let piece = take(&body, size)
+                if piece.isEmpty { break }
+                #expect(piece.count == min(size, 20 - taken.count))
+                taken += piece
+            }
+            #expect(taken == bytes)
+            body.rewind()
+            #expect(body.isRepeated)
+        }
+    }
+
     @Test("Going back to the beginning is a repetition only when something was sent")
     func rewind() {
         var body = OutgoingBody(.plain([1, 2, 3]))

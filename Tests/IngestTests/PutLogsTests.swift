@@ -69,7 +69,8 @@ import Testing
             [
                 "host": "my-project.gateway.test", "content-type": "application/x-protobuf",
                 "x-log-apiversion": "0.7.0", "x-log-signaturemethod": "hmac-sha1",
-                "authorization": "LOG nobody:c2VjcmV0", "content-md5": Digest.md5Hex(group()),
+                "authorization": "LOG nobody:c2VjcmV0",
+                "content-md5": Digest.md5Hex([group()[...]]),
                 "x-log-bodyrawsize": "\(group().count)",
             ]
         )
@@ -94,7 +95,7 @@ import Testing
                 body,
                 [
                     "x-log-compresstype": name, "x-log-bodyrawsize": "\(group().count)",
-                    "content-md5": Digest.md5Hex(body).lowercased(),
+                    "content-md5": Digest.md5Hex([body[...]]).lowercased(),
                 ]
             )
             #expect(answer.status == 200, "\(name): \(answer.text)")

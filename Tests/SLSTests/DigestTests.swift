@@ -23,8 +23,11 @@ import Testing
         ]
     )
     func digests(body: [UInt8], md5: String, sha256: String) {
-        #expect(Digest.md5Hex(body) == md5)
+        #expect(hex(Digest.md5(body), upper: true) == md5)
         #expect(Digest.sha256Hex(body) == sha256)
+        let pieces: [ArraySlice<UInt8>] = [body.prefix(1), [], body.dropFirst()]
+        #expect(Digest.md5Hex(pieces) == md5)
+        #expect(Digest.sha256Hex(pieces) == sha256)
     }
 
     // RFC 2202 case 2 and RFC 4231 case 2.

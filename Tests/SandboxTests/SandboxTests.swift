@@ -63,7 +63,7 @@ import Testing
         )
         let body = Vectors.lz4
         let (url, headers) = put.signed(
-            body: body,
+            body: [body[...]],
             rawBytes: 132,
             by: TestWrite.stsKey,
             method,

@@ -80,125 +80,80 @@ extension UnsafeMutablePointer<UInt8> {
 /// Joins LZ4 blocks into one without decompressing them: a log is compressed once in its life.
 ///
 /// A block ends in literals without a match and starts with literals before its first match;
-/// joined, the two become the literals of one sequence, and everything else is copied. Offsets are
-/// relative and stay inside their own block, so they remain right.
-package struct LZ4Stitcher: ~Copyable {
-    private var memory: RawMemory
-    /// Bytes of finished sequences.
-    private var finished = 0
-    /// Literals whose sequence is still open. They lie `headroom` behind the finished bytes, so
-    /// that token and length fit before them when it closes, and each literal moves once at most.
-    private var literals = 0
-    private var headroom: Int
+/// joined, the two become the literals of one sequence, and everything else stays as it is.
+/// Offsets are relative and stay inside their own block, so they remain right.
+///
+/// The joined block is a list of pieces, so large blocks are not copied either.
+package struct LZ4Stitcher {
+    /// Smaller parts of blocks are copied: a piece keeps its whole block, and has a cost itself.
+    private static let pieceBytesMin = 2048
+
+    private var pieces: [ArraySlice<UInt8>] = []
+    /// Finished sequences behind the pieces.
+    private var finished: [UInt8] = []
+    /// Literals whose sequence is still open.
+    private var literals: [UInt8] = []
     /// What the block holds so far, decompressed.
     package private(set) var rawBytes = 0
 
-    /// - Parameter expected: the size of all parts together; more only costs a reallocation.
-    package init(expecting expected: Int) {
-        memory = RawMemory(capacity: Self.capacity(for: expected))
-        headroom = Self.headroom(in: memory.capacity)
-    }
+    package init() {}
 
     /// Appends a complete block that must hold exactly `rawBytes`. A damaged block changes nothing.
     /// If `isOwn`, `LZ4.compress` made it and it never left memory: a walk would prove nothing.
-    package mutating func append(
-        _ block: UnsafeRawBufferPointer,
-        rawBytes: Int,
-        isOwn: Bool = false
-    ) throws(LZ4Error) {
-        let shape: LZ4Shape
-        if isOwn, let own = LZ4Shape(ofOwn: block, rawBytes: rawBytes) {
-            shape = own
-        } else {
-            shape = try LZ4Shape(of: block)
-        }
-        guard shape.rawBytes == rawBytes else {
-            throw LZ4Error("the lz4 block holds \(shape.rawBytes) bytes instead of \(rawBytes)")
-        }
-        makeRoom(block.count)
-        addLiterals(block, shape.first)
-        if let middle = shape.middle {
-            closeSequence(match: shape.firstMatch)
-            copy(block, middle, to: memory.start + finished)
-            finished += middle.count
-            addLiterals(block, shape.last)
-        }
-        self.rawBytes += rawBytes
-    }
-
     package mutating func append(
         _ block: [UInt8],
         rawBytes: Int,
         isOwn: Bool = false
     ) throws(LZ4Error) {
         // Typed throws do not pass through an array's withUnsafeBytes yet.
-        try block.withUnsafeBufferPointer { block throws(LZ4Error) in
-            try append(UnsafeRawBufferPointer(block), rawBytes: rawBytes, isOwn: isOwn)
+        let shape = try block.withUnsafeBufferPointer { block throws(LZ4Error) in
+            let block = UnsafeRawBufferPointer(block)
+            if isOwn, let own = LZ4Shape(ofOwn: block, rawBytes: rawBytes) { return own }
+            return try LZ4Shape(of: block)
         }
+        guard shape.rawBytes == rawBytes else {
+            throw LZ4Error("the lz4 block holds \(shape.rawBytes) bytes instead of \(rawBytes)")
+        }
+        literals += block[shape.first]
+        if let middle = shape.middle {
+            closeSequence(match: shape.firstMatch)
+            if middle.count < Self.pieceBytesMin {
+                finished += block[middle]
+            } else {
+                closePiece()
+                pieces.append(block[middle])
+            }
+            literals += block[shape.last]
+        }
+        self.rawBytes += rawBytes
     }
 
     /// Appends bytes as they are, such as a LogGroup's trailer.
     package mutating func append(literal bytes: [UInt8]) {
-        bytes.withUnsafeBytes { bytes in
-            makeRoom(bytes.count)
-            addLiterals(bytes, 0..<bytes.count)
-        }
+        literals += bytes
         rawBytes += bytes.count
     }
 
-    /// The joined block and the size of what it holds.
-    package consuming func finish() -> (body: [UInt8], rawBytes: Int) {
-        makeRoom(0)
+    /// The pieces of the joined block and the size of what it holds.
+    package consuming func finish() -> (body: [ArraySlice<UInt8>], rawBytes: Int) {
         closeSequence(match: 0)
-        return (Array(copying: memory.start, count: finished), rawBytes)
+        closePiece()
+        return (pieces, rawBytes)
     }
 
     private mutating func closeSequence(match: UInt8) {
-        let held = memory.start + finished + headroom
-        var place = memory.start + finished
-        place.pointee = UInt8(min(literals, 15)) << 4 | match
-        place += 1
-        if literals >= 15 {
-            let rest = literals - 15
-            place.update(repeating: 255, count: rest / 255)
-            place += rest / 255
-            place.pointee = UInt8(rest % 255)
-            place += 1
+        finished.append(UInt8(min(literals.count, 15)) << 4 | match)
+        if literals.count >= 15 {
+            let rest = literals.count - 15
+            finished += repeatElement(255, count: rest / 255)
+            finished.append(UInt8(rest % 255))
         }
-        place.update(from: held, count: literals)
-        finished = place - memory.start + literals
-        literals = 0
+        finished += literals
+        literals.removeAll(keepingCapacity: true)
     }
 
-    private mutating func addLiterals(_ block: UnsafeRawBufferPointer, _ range: Range<Int>) {
-        copy(block, range, to: memory.start + finished + headroom + literals)
-        literals += range.count
+    private mutating func closePiece() {
+        pieces.append(finished[...])
+        finished = []
     }
-
-    private func copy(
-        _ block: UnsafeRawBufferPointer,
-        _ range: Range<Int>,
-        to place: UnsafeMutablePointer<UInt8>
-    ) {
-        guard let source = block.baseAddress, !range.isEmpty else { return }
-        UnsafeMutableRawPointer(place).copyMemory(
-            from: source + range.lowerBound,
-            byteCount: range.count
-        )
-    }
-
-    /// Room for so many bytes more, however many sequences they open.
-    private mutating func makeRoom(_ count: Int) {
-        let wanted = Self.capacity(for: finished + literals + count)
-        guard wanted > memory.capacity else { return }
-        memory.grow(to: wanted * 2, keeping: finished + headroom + literals)
-        let held = memory.start + finished + headroom
-        headroom = Self.headroom(in: memory.capacity)
-        (memory.start + finished + headroom).update(from: held, count: literals)
-    }
-
-    /// Token and length bytes of the longest run of literals that fits.
-    private static func headroom(in capacity: Int) -> Int { capacity / 255 + 16 }
-
-    private static func capacity(for bytes: Int) -> Int { bytes + bytes / 64 + 128 }
 }

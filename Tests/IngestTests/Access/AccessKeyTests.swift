@@ -55,7 +55,7 @@ import Testing
             ]
         )
         let credential = Credential(accessKeyID: id, secret: secret)
-        request = request.signed(by: credential, method, body: body, at: time)
+        request = request.signed(by: credential, method, body: [body[...]], at: time)
         let found = ["content-md5", "x-log-signaturemethod", "x-log-content-sha256", "x-log-date"]
             .map { request.header($0) }
         switch method {

@@ -62,7 +62,7 @@ struct SLSOutput: Output {
         put.compression = .none
         return transferRequest(
             put,
-            emptyGroup,
+            [emptyGroup[...]],
             rawBytes: emptyGroup.count,
             by: credential,
             at: time
@@ -86,7 +86,7 @@ struct SLSOutput: Output {
 
     private func transferRequest(
         _ put: PutLogsRequest,
-        _ body: [UInt8],
+        _ body: [ArraySlice<UInt8>],
         rawBytes: Int,
         by credential: Credential,
         at time: WallTime
@@ -101,8 +101,8 @@ struct SLSOutput: Output {
         var request = TransferRequest(url, keeping: .slsAnswer)
         request.method = "POST"
         request.headers = headers.map { "\($0.name): \($0.value)" }
-        request.body = .plain(body)
-        request.timeLimit = settings.timeLimit(bodyBytes: body.count)
+        request.body = .pieces(body)
+        request.timeLimit = settings.timeLimit(bodyBytes: request.bodyBytes)
         return request
     }
 
@@ -144,15 +144,17 @@ struct SLSOutput: Output {
     private func encode(
         _ blocks: [StoredBlock],
         ending: [UInt8]
-    ) throws(Unsendable) -> (body: [UInt8], rawBytes: Int) {
+    ) throws(Unsendable) -> (body: [ArraySlice<UInt8>], rawBytes: Int) {
         do throws(LZ4Error) {
             if compression == .lz4 { return try stitched(blocks, ending) }
             let raw = try decompressed(blocks, ending)
-            return switch compression {
-            case .deflate: (Deflate.compress(raw), raw.count)
-            case .zstd: (Zstd.compress(raw), raw.count)
-            case .lz4, .none: (raw, raw.count)
-            }
+            let body =
+                switch compression {
+                case .deflate: Deflate.compress(raw)
+                case .zstd: Zstd.compress(raw)
+                case .lz4, .none: raw
+                }
+            return ([body[...]], raw.count)
         } catch {
             throw Unsendable(reason: "a row of the packet is damaged: \(error)", isDamage: true)
         }
@@ -161,9 +163,8 @@ struct SLSOutput: Output {
     private func stitched(
         _ blocks: [StoredBlock],
         _ ending: [UInt8]
-    ) throws(LZ4Error) -> (body: [UInt8], rawBytes: Int) {
-        let size = blocks.reduce(ending.count) { $0 + $1.compressed.count }
-        var stitcher = LZ4Stitcher(expecting: size)
+    ) throws(LZ4Error) -> (body: [ArraySlice<UInt8>], rawBytes: Int) {
+        var stitcher = LZ4Stitcher()
         for block in blocks {
             try stitcher.append(block.compressed, rawBytes: block.rawBytes, isOwn: block.isOwn)
         }
