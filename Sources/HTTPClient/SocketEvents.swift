@@ -100,8 +100,8 @@ final class SocketEvents {
         ready.removeAll(keepingCapacity: true)
     }
 
-    /// True once after a socket went that was still connecting. curl 7.88 then goes on to the host's
-    /// next address only when it is called for this transfer, but it sets no timer.
+    /// True once after a socket went that was still connecting. curl 7.88 then goes on to the
+    /// host's next address only when it is called for this transfer, but it sets no timer.
     func takeLostConnecting() -> Bool {
         defer { hasLostConnecting = false }
         return hasLostConnecting

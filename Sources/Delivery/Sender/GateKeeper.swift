@@ -110,12 +110,7 @@ final class GateKeeper {
 
     /// Gives back a request's passes with its answer, and notes the pauses that begin or end.
     /// While the destination waits for memory, more requests in flight would not help.
-    func release(
-        _ load: Load,
-        after ending: Ending,
-        waitsForMemory: Bool,
-        _ now: Moment
-    ) {
+    func release(_ load: Load, after ending: Ending, waitsForMemory: Bool, _ now: Moment) {
         let (passes, outlet) = (load.passes, load.outlet)
         let (judgement, failure) = (ending.judgement, ending.failure)
         let isShort = !waitsForMemory && outlet.line.hasNext && !hasPlace(for: outlet)
@@ -135,7 +130,9 @@ final class GateKeeper {
         )
         if judgement.action == .acknowledge {
             concurrency.stored(sent: load.started, isShort: isShort, now)
-        } else if [outletChange, projectChange, quotaChange, endpointChange].contains(.closed) {
+        } else if judgement.isOfQuota
+            || [outletChange, projectChange, quotaChange, endpointChange].contains(.closed)
+        {
             concurrency.startOver(now)
         }
         adapt()
@@ -366,6 +363,10 @@ extension Destination.Transfer {
     fileprivate var adaptiveConcurrency: AdaptiveConcurrency {
         AdaptiveConcurrency(usual: usualConcurrency, most: concurrencyMax)
     }
+}
+
+extension Judgement {
+    fileprivate var isOfQuota: Bool { if case .slowDown = action { true } else { false } }
 }
 
 extension Gate {
