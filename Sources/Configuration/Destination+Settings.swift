@@ -144,7 +144,7 @@ extension Destination: SettingGroup {
             "Without it there are 8, and up to 128 where answers take long (with `exactly_once` as "
             "many as there are `lanes`)"
         }
-        .default("`8`, more with the distance")
+        .default("by the distance")
         Setting("connect_timeout", \.transfer.transport.connectTimeout, timeout) {
             "`20s` on weak networks"
         }
