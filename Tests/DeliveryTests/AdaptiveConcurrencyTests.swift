@@ -96,8 +96,11 @@ import Testing
         #expect(server.concurrency.width == 20)
     }
 
-    @Test("A distant server gets more requests at a time than a near one")
-    func distant() throws {
+    @Test(
+        "A distant server gets more requests at a time than a near one, also after a reload",
+        arguments: [false, true]
+    )
+    func distant(isReloaded: Bool) throws {
         let source = MemorySource()
         let inFlight = SharedValue((now: 0, most: 0))
         let server = try ScriptedServer { _, _ in
@@ -105,11 +108,13 @@ import Testing
                 $0.now += 1
                 $0.most = max($0.most, $0.now)
             }
+            // The distance.
             usleep(40_000)
             inFlight.change { $0.now -= 1 }
             return .stored
         }
         let rig = try Rig(source, server)
+        if isReloaded { try rig.forwarder.use([try Samples.destination(port: server.port)]) }
         for number in 1...4000 as ClosedRange<Int64> { source.offer(number) }
         #expect(inFlight.wait(.seconds(50)) { $0.most >= 48 })
         rig.forwarder.stop(within: .zero)
