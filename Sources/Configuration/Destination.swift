@@ -126,17 +126,19 @@ package struct Destination: Sendable, Equatable {
         /// Requests in flight to one logstore. Absent, they grow with the distance.
         package var concurrency: Int?
         package var isExactlyOnce = false
-        /// Absent, there are twice as many as usual requests.
+        /// Absent, there are twice as many as `usualConcurrency`.
         package var lanesGiven: Int?
         package var dropsUnauthorized = false
         package var transport = TransportSettings()
         /// SLS's clock minus this machine's, until SLS has told its own.
         package var clockOffset: Duration = .zero
 
-        /// Requests in flight to one logstore that is near.
+        /// Requests in flight to one logstore, if answers come soon.
         package var usualConcurrency: Int { concurrency ?? 8 }
-        /// And to one that answers late. 2.3 million logs/s that are answered after 100 ms need 60.
+        /// The same, if they take long: 2.3 million logs/s that are answered after 100 ms need 60.
         package var concurrencyMax: Int { concurrency ?? 128 }
+        /// To all logstores together.
+        package var inFlightMax: Int { 2 * concurrencyMax }
 
         /// 0 delivers at least once. A lane carries one packet at a time; twice as many as requests
         /// keep those busy while acknowledged packets wait for their commit.

@@ -34,7 +34,7 @@ final class DeliveryLoop {
     private var held: Set<String> = []
     private var someLeave = false
     private var stopping: Moment?
-    /// The numbers of those with work under way.
+    /// The numbers of the destinations with work under way.
     private var working: Set<Int> = []
     /// Requests sent so far.
     private var sent = 0
@@ -101,7 +101,7 @@ final class DeliveryLoop {
         for destination in due { destination.endTurn(now) }
     }
 
-    /// Returns how much work has ended elsewhere.
+    /// Finishes work that ended on other threads; returns how much there was.
     private func finishEnded() -> Int {
         var ended = 0
         for number in working {
@@ -207,7 +207,7 @@ final class DeliveryLoop {
     private func destinationsChanged() {
         // What is shared may be other gates now.
         shared.agenda.markAllDue()
-        let most = destinations.reduce(0) { $0 + 2 * $1.settings.transfer.concurrencyMax }
+        let most = destinations.reduce(0) { $0 + $1.settings.transfer.inFlightMax }
         loop.allow(connections: max(1, most))
     }
 

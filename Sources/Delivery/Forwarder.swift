@@ -37,7 +37,7 @@ package final class Forwarder: Sendable {
             names: names
         )
         let loop = try TransferLoop(
-            forDelivery: destinations.reduce(0) { $0 + 2 * $1.transfer.concurrencyMax }
+            forDelivery: destinations.reduce(0) { $0 + $1.transfer.inFlightMax }
         )
         self.loop = loop
         mailbox = Mailbox { loop.wake() }

@@ -112,6 +112,20 @@ import Testing
         #expect(bench.gate.inFlight == 0)
     }
 
+    @Test("A resized gate opens as wide as it was, and a lowered one stays low")
+    func resized() {
+        var bench = Bench()
+        bench.gate.resize(to: 32)
+        #expect(bench.gate.limit == 32)
+        bench.send(.failed, times: 10)
+        let lowered = bench.gate.limit
+        #expect(lowered < 32)
+        bench.gate.resize(to: 64)
+        #expect(bench.gate.limit == lowered)
+        bench.gate.resize(to: 4)
+        #expect(bench.gate.limit == 4)
+    }
+
     // MARK: - Probing
 
     @Test("When everything fails it comes down to single probes after few requests")

@@ -52,7 +52,7 @@ struct Gate {
     private static let handOverTime: Duration = .milliseconds(100)
 
     /// How many may be in flight at most, and at present while the gate is open.
-    var most: Int { didSet { limit = min(limit, most) } }
+    private(set) var most: Int
     var limit: Int
     private let waits: Backoff
     private(set) var inFlight = 0
@@ -249,9 +249,8 @@ struct Gate {
 
     /// Changes the maximum. A lowered limit stays, and grows with what goes well.
     mutating func resize(to most: Int) {
-        let isLowered = limit < self.most
+        limit = limit < self.most ? min(limit, most) : most
         self.most = most
-        if !isLowered { limit = most }
     }
 
     /// Changes the maximum at run time; more places than before may be used at once.

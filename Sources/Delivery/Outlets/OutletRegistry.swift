@@ -1,4 +1,3 @@
-import Configuration
 import Queue
 import System
 

@@ -10,6 +10,7 @@ import System
 /// only few requests tell a longer route from a busy server.
 struct AdaptiveConcurrency {
     private static let resultsMin = 16
+    /// After so long it is asked whether answers have become slower.
     private static let span: Duration = .seconds(30)
     /// How long it stays narrow after it was halved.
     private static let rest: Duration = .seconds(10)
@@ -20,13 +21,13 @@ struct AdaptiveConcurrency {
     let most: Int
     private(set) var width: Int
     private var window = Window()
-    /// Of the fastest window since the distance was last measured.
+    /// The mean time of the fastest window since the measuring began.
     private var least: Duration?
-    /// Of the fastest window of this span.
+    /// The mean time of the fastest window of this span.
     private var leastOfSpan: Duration?
     private var spanBegan: Moment?
     private var narrowUntil: Moment?
-    /// Answers to requests that were sent before tell of another width.
+    /// When the width changed. Answers to earlier requests tell of another width.
     private var changed = Moment(nanoseconds: 0)
 
     private struct Window {
@@ -36,6 +37,9 @@ struct AdaptiveConcurrency {
         var shortages = 0
         var sum: Duration = .zero
     }
+
+    /// How many to all logstores together.
+    var places: Int { 2 * width }
 
     init(usual: Int, most: Int) {
         self.usual = usual

@@ -29,7 +29,7 @@ final class GateKeeper {
         self.outlets = outlets
         self.reporter = reporter
         concurrency = settings.transfer.adaptiveConcurrency
-        places = Places(total: 2 * concurrency.width)
+        places = Places(total: concurrency.places)
         endpoints = DestinationEndpoints(settings, shared.endpoints, places: places.total)
         quota = shared.quotas.join(
             settings.quota,
@@ -176,13 +176,13 @@ final class GateKeeper {
     /// Takes over the width of `concurrency`, if it has changed.
     private func adapt() {
         let old = places.total
-        guard old != 2 * concurrency.width else { return }
-        places.set(total: 2 * concurrency.width)
+        guard old != concurrency.places else { return }
+        places.set(total: concurrency.places)
         project.resize(to: places.total)
         quota.resize(from: old, to: places.total)
         endpoints.resize(from: old, to: places.total)
-        outlets.newGate.most = concurrency.width
-        outlets.forEach { $0.gate.most = concurrency.width }
+        outlets.newGate.resize(to: concurrency.width)
+        outlets.forEach { $0.gate.resize(to: concurrency.width) }
         entry.markAllDue()
     }
 
@@ -268,7 +268,7 @@ final class GateKeeper {
         if new.transfer.concurrency != old.transfer.concurrency || new.hasMoved(from: old) {
             concurrency = new.transfer.adaptiveConcurrency
         }
-        places.set(total: 2 * concurrency.width)
+        places.set(total: concurrency.places)
         if !new.hasMoved(from: old) {
             endpoints.resize(from: oldTotal, to: places.total)
         } else {
