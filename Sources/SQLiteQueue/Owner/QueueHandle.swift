@@ -162,10 +162,7 @@ final class QueueHandle: Sendable {
             "an identity that could never be found again"
         )
         assert(request.tally.isClosed, "a tally that fsck would find wrong")
-        assert(
-            request.tally.copies == batches.reduce(0) { $0 + $1.allLogs },
-            "copies that no ledger has"
-        )
+        assert(request.tally.copies == batches.logCopies, "copies that no ledger has")
         var append = Append(batches, of: request)
         let rawBytes = append.rawBytes
         let before = waiting.add(rawBytes, ordering: .relaxed).oldValue
