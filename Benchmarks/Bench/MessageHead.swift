@@ -4,7 +4,7 @@ struct MessageHead {
     let end: Int
     private(set) var bodyBytes = 0
     private(set) var closes = false
-    /// Of a response.
+    /// The status, if it is a response.
     private(set) var status = 0
 
     /// nil while the head has no end yet.

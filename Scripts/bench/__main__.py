@@ -140,7 +140,7 @@ def chosen(arguments: argparse.Namespace) -> list[Case]:
 
 
 def chosen_floors(cases: Sequence[Case]) -> list[Floor]:
-    """Those that the cases are compared with, and two of each kind side by side, for what both cores can do."""
+    """The floors that the cases are compared with, and pairs of them that show what both cores can do."""
     closed = [case for case in cases if case.bodies in FLOOR_BODIES and not case.rate]
     own = [Floor.of(case, store) for case in closed for store in STORES]
     pairs = [dataclasses.replace(floor, threads=2) for floor in own if floor.batches == 32]

@@ -49,7 +49,7 @@ class Counting:
         self.control("zero")
 
     def end(self) -> tuple[Threads, Functions]:
-        """What was counted since `begin`. Threads that differ in a number share their name. Digests count apart: valgrind
+        """What was counted since `begin`. `http-0` and `http-1` count together. Digests count apart: valgrind
         has no SHA instructions, so they cost many times what they cost on a processor."""
         names = self.names()
         self.control("dump")

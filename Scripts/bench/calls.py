@@ -24,7 +24,7 @@ def before(file: pathlib.Path) -> list[str]:
 
 
 def names(pid: int) -> dict[str, str]:
-    """Of the threads. Those that differ in a number share their name."""
+    """The names of threads by their ids, without the numbers at their ends: `http` for `http-0` and `http-1`."""
     found = per_thread(pid, "comm", lambda comm: re.sub(r"-\d+$", "", comm.read().strip()))
     return {**found, str(pid): "main"}
 

@@ -58,14 +58,14 @@ class Case:
     # Where the queue's commit log lies, on this machine: three brokers, or a primary and its standby.
     engine: str = "sqlite"
     sink: Sink = Sink()
-    # Of the load, unless --seconds says otherwise.
+    # How long the load lasts, unless --seconds says otherwise.
     seconds: float = 6
     # The case whose rate is this one's 100 %.
     base: str | None = None
 
     @property
     def logs(self) -> int:
-        """Of a request."""
+        """How many logs a request has."""
         return {"single": 1, "few": 10}.get(self.bodies, 100)
 
 

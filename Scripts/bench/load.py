@@ -46,9 +46,9 @@ class Result:
     errors: int
     idle: float = 0
     waiting: float = 0
-    # Of a delivered log, where the machine counts them.
+    # Instructions for each delivered log, where the machine counts them.
     instructions: float | None = None
-    # Of a load at a fixed rate: also the requests a second that were answered.
+    # Only for a load at a fixed rate; `answered` is in requests a second.
     p999: float = 0
     longest: float = 0
     answered: float = 0

@@ -69,7 +69,7 @@ import Testing
             [
                 "host": "my-project.gateway.test", "content-type": "application/x-protobuf",
                 "x-log-apiversion": "0.7.0", "x-log-signaturemethod": "hmac-sha1",
-                "authorization": "LOG nobody:c2VjcmV0",
+                "authorization": "LOG unknown:c2VjcmV0",
                 "content-md5": Digest.md5Hex([group()[...]]),
                 "x-log-bodyrawsize": "\(group().count)",
             ]

@@ -140,11 +140,11 @@ import Testing
     func beside() throws {
         let end = try end()
         let stale: KeyValuePairs = [
-            "authorization": "LOG nobody:c2VjcmV0", "x-sluice-key": "plain-0123456789abcdef",
+            "authorization": "LOG unknown:c2VjcmV0", "x-sluice-key": "plain-0123456789abcdef",
         ]
         #expect(try end.client.post(Self.path, body, stale).status == 200)
         let query = "?key=plain-0123456789abcdef"
-        let unknown: KeyValuePairs = ["authorization": "LOG nobody:c2VjcmV0"]
+        let unknown: KeyValuePairs = ["authorization": "LOG unknown:c2VjcmV0"]
         #expect(try end.client.post(Self.path + query, body, unknown).status == 200)
         let wrong: KeyValuePairs = ["authorization": "LOG LTAIgateway1:c2VjcmV0"]
         #expect(try end.client.post(Self.path + query, body, wrong).status == 401)
