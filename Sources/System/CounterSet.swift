@@ -10,8 +10,8 @@ extension CounterKey where Self: RawRepresentable, RawValue == Int {
     @inlinable package var index: Int { rawValue }
 }
 
-extension CounterKey where Self: RawRepresentable, RawValue == String {
-    package var index: Int { Self.allCases.enumerated().first { $1 == self }?.offset ?? 0 }
+extension CounterKey where Self: RawRepresentable, RawValue == String, AllCases == [Self] {
+    @inlinable package var index: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }
 
 /// Counters by key, which any thread reads. What is called for each log or request can be inlined:
