@@ -21,12 +21,17 @@ package struct LogTime: Hashable, Sendable {
 
 /// How far from its arrival a log may have happened.
 package struct TimeWindow: Sendable, Equatable {
-    package var past: Duration
-    package var future: Duration
+    package let past: Duration
+    package let future: Duration
+    /// The same in whole seconds: a duration's components take a division of 128 bits.
+    package let pastSeconds: Int64
+    package let futureSeconds: Int64
 
     package init(past: Duration, future: Duration = TimeWindow.sls.future) {
         self.past = past
         self.future = future
+        pastSeconds = past.components.seconds
+        futureSeconds = future.components.seconds
     }
 
     /// The window of SLS, which refuses a packet with one log outside as a whole. An hour is left
@@ -40,8 +45,8 @@ package struct TimeWindow: Sendable, Equatable {
     /// a device wrong: SLS refuses what it does not take.
     func seconds(around arrival: WallTime) -> ClosedRange<UInt32> {
         guard arrival >= .leastPlausible else { return 0...UInt32.max }
-        let earliest = arrival.seconds - past.components.seconds
-        let latest = arrival.seconds + future.components.seconds
+        let earliest = arrival.seconds - pastSeconds
+        let latest = arrival.seconds + futureSeconds
         return UInt32(clamping: earliest)...UInt32(clamping: max(earliest, latest))
     }
 }

@@ -239,7 +239,9 @@ struct BodyTimes {
         arrival = LogTime(arrival: timing.arrival)
         skew = timing.skew
         skewText = skew == .none ? [] : Array("\(skew.seconds)".utf8)
-        believed = window?.seconds(around: timing.arrival + timing.offset)
+        let offset = timing.offset
+        let now = offset == .zero ? timing.arrival : timing.arrival + offset
+        believed = window?.seconds(around: now)
     }
 }
 

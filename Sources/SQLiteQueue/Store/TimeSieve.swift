@@ -18,8 +18,7 @@ struct TimeSieve {
 
     init(_ policy: LatePolicy, now: WallTime) {
         let window = TimeWindow.sls
-        let earliest = now.seconds - window.past.components.seconds
-        times = earliest...(now.seconds + window.future.components.seconds)
+        times = now.seconds - window.pastSeconds...now.seconds + window.futureSeconds
         self.policy = policy
         self.now = LogTime(arrival: now)
     }
