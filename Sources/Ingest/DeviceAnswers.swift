@@ -117,11 +117,12 @@ package struct Stamp {
 /// One half is random for each life of the process, the other half counts. A receipt is a name, not
 /// a secret.
 package final class ReceiptMint: Sendable {
+    /// A receipt with zeros for its count.
     private let prefix: [UInt8]
     private let counter: Atomic<UInt64>
 
     package init() {
-        prefix = Array(hex(randomBytes(6), upper: true).utf8)
+        prefix = Array((hex(randomBytes(6), upper: true) + "000000000000").utf8)
         // Starts at a random number, so that the receipts of two new processes look different.
         let start = randomBytes(3).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         counter = Atomic(start)
@@ -129,12 +130,10 @@ package final class ReceiptMint: Sendable {
 
     package func next() -> [UInt8] {
         let number = counter.wrappingAdd(1, ordering: .relaxed).newValue
-        var receipt: [UInt8] = []
-        receipt.reserveCapacity(24)
-        receipt += prefix
+        var receipt = prefix
         for place in 12..<24 {
             let digit = UInt8(truncatingIfNeeded: number >> UInt64(4 * (23 - place))) & 15
-            receipt.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "A") + digit - 10)
+            receipt[place] = digit + UInt8(ascii: digit < 10 ? "0" : "7")
         }
         return receipt
     }

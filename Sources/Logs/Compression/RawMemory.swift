@@ -52,9 +52,6 @@ extension [UInt8] {
     }
 
     package init(copying start: UnsafePointer<UInt8>, count: Int) {
-        self.init(unsafeUninitializedCapacity: count) { buffer, filled in
-            if count > 0 { buffer.baseAddress?.initialize(from: start, count: count) }
-            filled = count
-        }
+        self.init(UnsafeBufferPointer(start: start, count: count))
     }
 }
