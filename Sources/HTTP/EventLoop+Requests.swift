@@ -272,8 +272,9 @@ extension EventLoop {
         while true {
             let answers = port.takeLocalAnswers()
             guard !answers.isEmpty else { return }
-            // By index: a loop over elements copies each.
-            for index in answers.indices { deliver(answers[index].1, to: answers[index].0) }
+            // A span gives them in place: a loop over elements copies each.
+            let span = answers.span
+            for index in span.indices { deliver(span[index].response, to: span[index].connection) }
         }
     }
 

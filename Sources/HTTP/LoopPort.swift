@@ -3,6 +3,12 @@ import Net
 import Synchronization
 import System
 
+/// An answer that was given on the loop's own thread.
+struct LocalAnswer {
+    let connection: PollToken
+    let response: Response
+}
+
 /// The part of a loop that other threads use, and the state that loops share.
 final class LoopPort: Sendable {
     enum Message: Sendable {
@@ -30,7 +36,7 @@ final class LoopPort: Sendable {
     private let isOver = Atomic<Bool>(false)
     /// Answers given on the loop thread itself, which need neither lock nor wake-up. Only that
     /// thread touches them: `answer` compares the thread first, and the loop runs on it.
-    private nonisolated(unsafe) var localAnswers: [(PollToken, Response)] = []
+    private nonisolated(unsafe) var localAnswers: [LocalAnswer] = []
 
     init(budgets: Budgets, connectionCount: ConnectionCount) throws(SystemError) {
         poller = try Poller()
@@ -49,9 +55,9 @@ final class LoopPort: Sendable {
     var isOnLoop: Bool { thread.load(ordering: .relaxed) == pthread_self() }
 
     /// Gives the answer to the connection if it still exists. From any thread.
-    func answer(_ token: PollToken, _ response: Response) {
+    func answer(_ token: PollToken, _ response: consuming Response) {
         if isOnLoop {
-            localAnswers.append((token, response))
+            localAnswers.append(LocalAnswer(connection: token, response: response))
         } else {
             post(.answer(token, response))
         }
@@ -79,7 +85,7 @@ final class LoopPort: Sendable {
 
     /// Called on the loop thread at its end: it takes no more messages.
     func end() {
-        for (_, response) in takeLocalAnswers() { response.stream?.close() }
+        for answer in takeLocalAnswers() { answer.response.stream?.close() }
         // Another thread may later get this thread's number.
         thread.store(0, ordering: .relaxed)
         isOver.store(true, ordering: .sequentiallyConsistent)
@@ -108,7 +114,7 @@ final class LoopPort: Sendable {
     }
 
     /// On the loop thread: takes the answers given there since the last call.
-    func takeLocalAnswers() -> [(PollToken, Response)] {
+    func takeLocalAnswers() -> [LocalAnswer] {
         guard !localAnswers.isEmpty else { return [] }
         let answers = localAnswers
         localAnswers.removeAll(keepingCapacity: true)
@@ -117,9 +123,9 @@ final class LoopPort: Sendable {
 
     /// On the loop thread: takes the answer that the handler gave at once to its current request.
     func takeLocalAnswer(for token: PollToken) -> Response? {
-        guard let last = localAnswers.last, last.0 == token else { return nil }
+        guard let last = localAnswers.last, last.connection == token else { return nil }
         localAnswers.removeLast()
-        return last.1
+        return last.response
     }
 }
 

@@ -30,7 +30,7 @@ package struct Responder: Sendable {
     /// The thread on which an answer costs least; nil if all are equal.
     package var thread: (any CallbackThread)? { request?.thread }
 
-    package func send(_ response: Response) {
+    package func send(_ response: consuming Response) {
         switch way {
         case .request(let request): request.answer(response)
         case .function(let deliver): deliver(response)
@@ -171,11 +171,9 @@ final class PendingAnswer: Sendable {
         return true
     }
 
-    func answer(_ response: Response) {
+    func answer(_ response: consuming Response) {
         guard !isAnswered.exchange(true, ordering: .relaxed) else { return }
-        guard let share = releaseRequest() else { return port.answer(client.connection, response) }
-        var response = response
-        response.share = share
+        if let share = releaseRequest() { response.share = share }
         port.answer(client.connection, response)
     }
 

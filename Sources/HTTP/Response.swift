@@ -32,11 +32,13 @@ package struct Response: Sendable {
 
     package init(
         status: Int,
+        contentType: String? = nil,
         fields: [(name: String, value: String)] = [],
         body: [UInt8] = [],
         closes: Bool = false
     ) {
         self.status = status
+        self.contentType = contentType
         self.fields = fields
         self.body = body
         self.closes = closes
@@ -49,16 +51,6 @@ package struct Response: Sendable {
         text: String
     ) {
         self.init(status: status, contentType: contentType, fields: fields, body: Array(text.utf8))
-    }
-
-    package init(
-        status: Int,
-        contentType: String,
-        fields: [(name: String, value: String)] = [],
-        body: [UInt8]
-    ) {
-        self.init(status: status, fields: fields, body: body)
-        self.contentType = contentType
     }
 }
 
@@ -87,7 +79,10 @@ struct ResponseWriter {
         bytes.append(.space)
         bytes.append(ascii: reasonPhrase(response.status))
         bytes.append(ascii: "\r\n")
-        if let type = response.contentType { bytes.append(field: "content-type", type) }
+        if let type = response.contentType {
+            bytes.append(ascii: "content-type")
+            bytes.append(fieldValue: type)
+        }
         for field in response.fields where !isOwn(field.name) {
             bytes.append(field: field.name, field.value)
         }
@@ -143,16 +138,20 @@ extension [UInt8] {
         append(UInt8(ascii: "0") + UInt8(number % 10))
     }
 
-    /// Replaces characters that would end the field, and begin another or an answer, by spaces.
     fileprivate mutating func append(field name: String, _ value: String) {
-        var (name, value) = (name, value)
+        var name = name
         // Texts as buffers: `utf8` takes forty instructions a byte.
         let isName = name.withUTF8 { name in
             guard !name.isEmpty, name.allSatisfy(\.isToken) else { return false }
             append(contentsOf: name)
             return true
         }
-        guard isName else { return }
+        if isName { append(fieldValue: value) }
+    }
+
+    /// Replaces characters that would end the field, and begin another or an answer, by spaces.
+    fileprivate mutating func append(fieldValue value: String) {
+        var value = value
         append(ascii: ": ")
         let start = count
         value.withUTF8 { append(contentsOf: $0) }
