@@ -129,7 +129,7 @@ package struct CaptureResender: Sendable {
                 repeatedBytesMax: decoder.limit.repeating(for: bytes),
                 retarget: { tag throws(Refusal) in try table.target(of: record, .tag(tag)) },
                 applyRules: { [shared] logs, target throws(Refusal) in
-                    try decoder.decode(logs, shared.timing(target), target.intake.rules)
+                    try decoder.decode(logs, shared.timing(target), target.rules)
                 }
             )
         )

@@ -20,6 +20,7 @@ package final class RoutingTable: Sendable {
         let destination: Destination
         let labels: Destination.Labels
         let intake: Destination.Intake
+        let rules: LogRules
         let sourceNamesClient: Bool
         /// Logs get facts about their sender.
         let isStamped: Bool
@@ -28,6 +29,7 @@ package final class RoutingTable: Sendable {
             self.destination = destination
             labels = destination.labels
             intake = destination.intake
+            rules = intake.rules
             sourceNamesClient = labels.source.contains(Destination.Labels.clientIP)
             isStamped = sourceNamesClient || !intake.stamps.isEmpty
         }
@@ -48,12 +50,17 @@ package final class RoutingTable: Sendable {
         var destination: String { site.destination.name }
         var labels: Destination.Labels { site.labels }
         var intake: Destination.Intake { site.intake }
+        var rules: LogRules { site.rules }
         /// False: a request is taken also when the destination has no room for its logs.
         var isRequired: Bool { site.destination.isRequired }
         var outlet: Outlet { Outlet(destination: destination, logstore: logstore) }
     }
 
     private let projects: [String: [RoutedDestination]]
+    /// The destinations of a request that names no project.
+    private let usual: [RoutedDestination]
+    /// False: no host leads to another project than the usual one, so it is not looked up.
+    private let hostDecides: Bool
     let fallback: RoutedDestination
     let names: [String: RoutedDestination]
     /// nil: there are neither filters nor routes.
@@ -69,11 +76,16 @@ package final class RoutingTable: Sendable {
         let present = configuration.destinations.filter { !$0.isRemoved }
             .map { RoutedDestination($0) }
         // One without a project is reached as the default destination alone, and by routes.
-        projects = Dictionary(
+        let projects = Dictionary(
             grouping: present.filter { $0.destination.kind == .sls },
             by: \.destination.project
         )
         fallback = RoutedDestination(configuration.defaultDestination)
+        let project = fallback.destination.kind == .sls ? fallback.destination.project : nil
+        self.projects = projects
+        usual = project.flatMap { projects[$0] } ?? [fallback]
+        hostDecides =
+            configuration.routing.routes != nil || projects.keys.contains { $0 != project }
         names = Dictionary(present.map { ($0.name, $0) }) { first, _ in first }
         router = Self.router(configuration.routing)
         growth = configuration.routing.growth
@@ -82,7 +94,8 @@ package final class RoutingTable: Sendable {
     }
 
     func target(of head: RequestHead, _ address: LogAddress) throws(Refusal) -> Target {
-        try target(host: head.field("host"), project: head.field("x-log-project"), address)
+        let host = hostDecides ? head.field("host") : nil
+        return try target(host: host, project: head.field("x-log-project"), address)
     }
 
     func target(
@@ -149,9 +162,7 @@ package final class RoutingTable: Sendable {
             }
             return found
         }
-        return host.flatMap { projects[Self.project(ofHost: $0)] }
-            ?? (fallback.destination.kind == .sls ? projects[fallback.destination.project] : nil)
-            ?? [fallback]
+        return host.flatMap { projects[Self.project(ofHost: $0)] } ?? usual
     }
 
     /// True when the request itself says which project its logs are for.
@@ -195,7 +206,7 @@ package final class RoutingTable: Sendable {
     /// logs are decoded without a bound of their times, and oversized ones are kept apart;
     /// `LogDispatch` then applies each destination's.
     func rules(for target: Target) -> LogRules {
-        target.isRouted && routedIntake == nil ? LogRules(oversize: .setAside) : target.intake.rules
+        target.isRouted && routedIntake == nil ? LogRules(oversize: .setAside) : target.rules
     }
 
     func isRequired(_ name: String) -> Bool { names[name]?.destination.isRequired ?? true }
@@ -254,6 +265,7 @@ package final class RoutingTable: Sendable {
 
     /// No logstore's name has a dot.
     static func firstTerm(_ tag: String) -> String {
-        String(tag[..<(tag.utf8.firstIndex(of: UInt8(ascii: ".")) ?? tag.endIndex)])
+        guard let dot = tag.utf8.firstIndex(of: UInt8(ascii: ".")) else { return tag }
+        return String(tag[..<dot])
     }
 }

@@ -147,7 +147,7 @@ package struct RouteTester {
                 try table.target(host: question.host, project: question.project, .tag(tag))
             },
             applyRules: { [decoder] logs, target throws(Refusal) in
-                try decoder.decode(logs, BatchTiming(arrival: .now), target.intake.rules)
+                try decoder.decode(logs, BatchTiming(arrival: .now), target.rules)
             }
         )
     }
