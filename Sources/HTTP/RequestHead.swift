@@ -3,8 +3,9 @@ package import System
 
 /// The checked head of a request: method, target and fields, kept as the received bytes.
 ///
-/// It costs two allocations a request and none for a field; names and values are ranges of `bytes`.
-package struct RequestHead: Sendable {
+/// It costs three allocations a request and none for a field; names and values are ranges of
+/// `bytes`. An object, because a request is passed on more often than it is read.
+package final class RequestHead: Sendable {
     package enum Method: Sendable, Equatable {
         case get, head, post, put, patch, delete, options
         case other

@@ -56,7 +56,7 @@ final class RequestTables {
     var access: DeviceAccess { accessSnapshot.value }
     var routing: RoutingTable { routingSnapshot.value }
 
-    func route(of head: borrowing RequestHead) -> DeviceRoute {
+    func route(of head: RequestHead) -> DeviceRoute {
         DeviceRoute(head, access.accepted)
     }
 

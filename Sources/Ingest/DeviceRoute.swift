@@ -8,7 +8,7 @@ enum DeviceRoute {
     /// No path of the gateway. The refusal has SLS's form at a path like SLS's.
     case unknown(isSLSPath: Bool)
 
-    init(_ head: borrowing RequestHead, _ accepted: AcceptedDialects) {
+    init(_ head: RequestHead, _ accepted: AcceptedDialects) {
         self = head.bytes.withUnsafeBufferPointer { bytes in
             let path = UnsafeBufferPointer(rebasing: bytes[head.path])
             if let dialect = Self.dialect(path, head, accepted) { return .logs(dialect) }
@@ -27,7 +27,7 @@ enum DeviceRoute {
 
     private static func dialect(
         _ path: UnsafeBufferPointer<UInt8>,
-        _ head: borrowing RequestHead,
+        _ head: RequestHead,
         _ accepted: AcceptedDialects
     ) -> (any LogDialect)? {
         let offset = head.path.lowerBound

@@ -19,7 +19,7 @@ struct ElasticDialect: LogDialect {
     var label: DeviceLabel { .elastic }
     var methods: DeviceMethods { .bulk }
 
-    init?(_ path: UnsafeBufferPointer<UInt8>, _ head: borrowing RequestHead) {
+    init?(_ path: UnsafeBufferPointer<UInt8>, _ head: RequestHead) {
         var end = path.count
         // Fluent Bit appends a slash when a pipeline is set.
         if end > 0, path[end - 1] == UInt8(ascii: "/") { end -= 1 }
@@ -155,7 +155,7 @@ struct ElasticDocument: LogDialect {
     var label: DeviceLabel { .elastic }
     var methods: DeviceMethods { idRange == nil ? .post : .bulk }
 
-    init?(_ path: UnsafeBufferPointer<UInt8>, _ head: borrowing RequestHead) {
+    init?(_ path: UnsafeBufferPointer<UInt8>, _ head: RequestHead) {
         guard path.count > 1, path[1] != UInt8(ascii: "_"),
             let end = path[1...].firstIndex(of: UInt8(ascii: "/")), end > 1
         else { return nil }

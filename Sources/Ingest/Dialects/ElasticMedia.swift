@@ -8,7 +8,7 @@ struct ElasticMedia: Sendable {
     /// The major version whose format the client wants; nil when it names none.
     private let version: Substring?
 
-    init(_ head: borrowing RequestHead) {
+    init(_ head: RequestHead) {
         version = head.field("accept").flatMap(Self.version)
     }
 
@@ -167,7 +167,7 @@ extension DevicePage {
     /// and has nothing else.
     static func elastic(
         _ path: UnsafeBufferPointer<UInt8>,
-        _ head: borrowing RequestHead
+        _ head: RequestHead
     ) -> DevicePage? {
         let body: String?
         if path.equals("/") {

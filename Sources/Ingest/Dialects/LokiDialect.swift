@@ -18,7 +18,7 @@ struct LokiDialect: LogDialect {
     var label: DeviceLabel { .loki }
     var methods: DeviceMethods { .post }
 
-    init?(_ path: UnsafeBufferPointer<UInt8>, _ head: borrowing RequestHead) {
+    init?(_ path: UnsafeBufferPointer<UInt8>, _ head: RequestHead) {
         guard path.equals("/loki/api/v1/push") else { return nil }
         let type = head.field("content-type")?.prefix { $0 != ";" }.filter { !$0.isWhitespace }
         switch type?.lowercased() {

@@ -17,7 +17,7 @@ struct OTLPDialect: LogDialect {
     var methods: DeviceMethods { .post }
     var isText: Bool { encoding == .json }
 
-    init?(_ path: UnsafeBufferPointer<UInt8>, _ head: borrowing RequestHead) {
+    init?(_ path: UnsafeBufferPointer<UInt8>, _ head: RequestHead) {
         guard path.equals("/v1/logs") || path.equals("/otlp/v1/logs") else { return nil }
         encoding = head.field("content-type").flatMap { OTLPEncoding(contentType: $0) }
     }

@@ -32,7 +32,7 @@ struct SplunkDialect: LogDialect {
     var methods: DeviceMethods { .post }
     var bringsLogs: Bool { form != .acknowledgements }
 
-    init?(_ path: UnsafeBufferPointer<UInt8>, _ head: borrowing RequestHead) {
+    init?(_ path: UnsafeBufferPointer<UInt8>, _ head: RequestHead) {
         guard path.begins(with: "/services/collector") else { return nil }
         let rest = UnsafeBufferPointer(rebasing: path["/services/collector".utf8.count...])
         if rest.isEmpty || rest.equals("/event") || rest.equals("/event/1.0") {
