@@ -108,12 +108,12 @@ extension DeviceHandler {
             hidesKey: request.sender != nil,
             plainStatus: tables.access.plainStatus
         )
-        var taken = try request.admitted.reader.read(question, decoder)
+        let reader = request.admitted.reader
+        guard let key else { return try reader.read(question, decoder) }
         // The client's own name for the request takes precedence over its content.
-        if let key {
-            let (marks, outcome) = ([target.tag ?? "", key], taken.outcome)
-            taken.identity = RequestIdentity.named.digest(marks, content, target, outcome: outcome)
-        }
+        var taken = try reader.read(question, decoder)
+        let (marks, outcome) = ([target.tag ?? "", key], taken.outcome)
+        taken.identity = RequestIdentity.named.digest(marks, content, target, outcome: outcome)
         return taken
     }
 
@@ -190,7 +190,7 @@ extension DeviceHandler {
             repeatedBytesMax: repeatedBytesMax,
             retarget: { tag throws(Refusal) in try table.target(of: head, .tag(tag)) },
             applyRules: { [decoder, shared] logs, target throws(Refusal) in
-                try decoder.decode(logs, shared.timing(target, head.arrival), target.intake.rules)
+                try decoder.decode(logs, shared.timing(target, head.arrival), target.rules)
             },
             trace: request.draft?.trace
         )

@@ -210,17 +210,10 @@ package final class DeviceHandler: RequestHandler {
     /// The route that `admit` found. It need not be current: it decides about the thread and an
     /// answer's form only.
     private func route(of head: RequestHead, _ admitted: Admitted?) -> DeviceRoute {
-        found(admitted)?.subject.route ?? tables.route(of: head)
-    }
-
-    /// What `admit` found, and the tables of that moment.
-    private func found(
-        _ admitted: Admitted?
-    ) -> (subject: AdmittedRequest.Subject, tables: TableGenerations)? {
         switch admitted {
-        case let logs as AdmittedLogs: (.logs(logs), logs.tables)
-        case let other as AdmittedRequest: (other.subject, other.tables)
-        default: nil
+        case let logs as AdmittedLogs: .logs(logs.dialect)
+        case let other as AdmittedRequest: other.subject.route
+        default: tables.route(of: head)
         }
     }
 
@@ -235,13 +228,16 @@ package final class DeviceHandler: RequestHandler {
         // The keys or the routes may have changed since `admit`, which ran before the body came and
         // perhaps on another thread.
         tables.refresh()
-        if let found = found(admitted), found.tables == tables.generations {
-            return handle(head, found.subject, of: found.subject.route, body: body, responder)
+        if let logs = admitted as? AdmittedLogs, logs.tables == tables.generations {
+            return handle(head, logs, body: body, responder)
+        }
+        if let other = admitted as? AdmittedRequest, other.tables == tables.generations {
+            return handle(head, other.subject, body: body, responder)
         }
         let route = tables.route(of: head)
         do throws(Refusal) {
             let subject = try subject(of: head, route)
-            handle(head, subject, of: route, body: body, responder)
+            handle(head, subject, body: body, responder)
         } catch {
             responder.send(refused(error, route, head, of: nil, in: capture(head)))
         }
@@ -266,7 +262,6 @@ package final class DeviceHandler: RequestHandler {
     private func handle(
         _ head: RequestHead,
         _ subject: AdmittedRequest.Subject,
-        of route: DeviceRoute,
         body: UnsafeRawBufferPointer,
         _ responder: Responder
     ) {
@@ -275,23 +270,31 @@ package final class DeviceHandler: RequestHandler {
         case .preflight(let route):
             let headers = tables.access.preflightHeaders
             responder.send(answers.preflight(route, headers, tables.crossOrigin(head)))
-        case .logs(let logs):
-            let draft = capture(head, logs)
-            let request = IncomingLogs(
-                head: head,
-                admitted: logs,
-                receipt: shared.mint.next(),
-                responder: responder,
-                draft: draft
-            )
-            do throws(Refusal) {
-                try take(request, body)
-            } catch {
-                // Unless its content was kept already.
-                let isCompressed = decoder.inflates(head, logs.dialect.coding)
-                draft?.keep(body, nil, isCompressed: isCompressed)
-                responder.send(refused(error, route, head, of: logs, in: draft))
-            }
+        case .logs(let logs): handle(head, logs, body: body, responder)
+        }
+    }
+
+    private func handle(
+        _ head: RequestHead,
+        _ logs: AdmittedLogs,
+        body: UnsafeRawBufferPointer,
+        _ responder: Responder
+    ) {
+        let draft = capture(head, logs)
+        let request = IncomingLogs(
+            head: head,
+            admitted: logs,
+            receipt: shared.mint.next(),
+            responder: responder,
+            draft: draft
+        )
+        do throws(Refusal) {
+            try take(request, body)
+        } catch {
+            // Unless its content was kept already.
+            let isCompressed = decoder.inflates(head, logs.dialect.coding)
+            draft?.keep(body, nil, isCompressed: isCompressed)
+            responder.send(refused(error, .logs(logs.dialect), head, of: logs, in: draft))
         }
     }
 

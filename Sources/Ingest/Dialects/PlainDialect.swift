@@ -50,21 +50,16 @@ private struct PlainLogReader: LogReader {
     func read(_ request: LogRequest, _ decoder: BodyDecoder) throws(Refusal) -> TakenLogs {
         let logs = try Refusal.decoding(try logs(request, decoder))
         let tracked = TrackedLogs(logs: logs, topic: query.topic, source: query.source)
-        var taken = TakenLogs([
-            LogGroup(tracked, request.target, tag: topic, fallbackTopic: topic)
-        ])
-        var more = ""
-        if logs.unreadable > 0 {
-            more = ",\"unreadable\":\(logs.unreadable),\"errors\":\(Self.errors(logs.faulty))"
-        }
+        let group = LogGroup(tracked, request.target, tag: topic, fallbackTopic: topic)
         let status = query.status ?? request.plainStatus
-        // The usual answer needs no closure.
-        if status != 200 || !more.isEmpty {
-            taken.answer = { [more] acceptance in Self.answer(acceptance, status, more) }
-        } else {
-            taken.answer = { Self.answer($0, 200, "") }
+        guard logs.unreadable > 0 || status != 200 else {
+            // The usual answer, whose closure holds nothing.
+            return TakenLogs([group]) { Self.answer($0, 200, "") }
         }
-        return taken
+        let more =
+            logs.unreadable > 0
+            ? ",\"unreadable\":\(logs.unreadable),\"errors\":\(Self.errors(logs.faulty))" : ""
+        return TakenLogs([group]) { Self.answer($0, status, more) }
     }
 
     private func logs(
@@ -133,7 +128,7 @@ struct PlainQuery {
     /// The status of the answer when the logs are accepted.
     private(set) var status: Int?
 
-    init(_ head: borrowing RequestHead) throws(Refusal) {
+    init(_ head: RequestHead) throws(Refusal) {
         guard let query = head.query, !query.isEmpty else { return }
         var seen: Set<String> = []
         for pair in head.bytes[query].split(separator: UInt8(ascii: "&")) {

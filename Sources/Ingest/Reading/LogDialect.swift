@@ -182,13 +182,18 @@ struct TakenLogs {
     /// belongs to the identity, since a repetition may succeed with the refused parts.
     var outcome = ""
     /// The answer when all logs are on disk. The caller adds receipt, CORS fields and label.
-    var answer: @Sendable (Acceptance) -> Response = { _ in Response(status: 200) }
+    var answer: @Sendable (Acceptance) -> Response
     /// The size of the answer's body, when it grows with the request.
     var answerBytes = 0
 
-    init(_ groups: [LogGroup], identity: [UInt8]? = nil) {
+    init(
+        _ groups: [LogGroup],
+        identity: [UInt8]? = nil,
+        answer: @escaping @Sendable (Acceptance) -> Response = { _ in Response(status: 200) }
+    ) {
         self.groups = groups
         self.identity = identity
+        self.answer = answer
     }
 
     /// Here and where parts are counted, a span gives elements in place: a loop over elements
