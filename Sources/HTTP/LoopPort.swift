@@ -3,12 +3,6 @@ import Net
 import Synchronization
 import System
 
-/// An answer that was given on the loop's own thread.
-struct LocalAnswer {
-    let connection: PollToken
-    let response: Response
-}
-
 /// The part of a loop that other threads use, and the state that loops share.
 final class LoopPort: Sendable {
     enum Message: Sendable {
@@ -20,6 +14,12 @@ final class LoopPort: Sendable {
         /// Work of another thread that ends with answers.
         case callback(@Sendable () -> Void)
         case stop(by: Moment, lastRequests: Moment)
+    }
+
+    /// An answer that was given on the loop's own thread.
+    struct LocalAnswer {
+        let connection: PollToken
+        let response: Response
     }
 
     let poller: Poller

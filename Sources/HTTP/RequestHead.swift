@@ -4,7 +4,8 @@ package import System
 /// The checked head of a request: method, target and fields, kept as the received bytes.
 ///
 /// It costs three allocations a request and none for a field; names and values are ranges of
-/// `bytes`. An object, because a request is passed on more often than it is read.
+/// `bytes`. An object: it is passed on about eight times, and a copy of its parts would count four
+/// references each time.
 package final class RequestHead: Sendable {
     package enum Method: Sendable, Equatable {
         case get, head, post, put, patch, delete, options

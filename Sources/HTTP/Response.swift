@@ -80,7 +80,7 @@ struct ResponseWriter {
         bytes.append(ascii: reasonPhrase(response.status))
         bytes.append(ascii: "\r\n")
         if let type = response.contentType {
-            bytes.append(ascii: "content-type")
+            bytes.append(ascii: "content-type: ")
             bytes.append(fieldValue: type)
         }
         for field in response.fields where !isOwn(field.name) {
@@ -146,13 +146,15 @@ extension [UInt8] {
             append(contentsOf: name)
             return true
         }
-        if isName { append(fieldValue: value) }
+        guard isName else { return }
+        append(ascii: ": ")
+        append(fieldValue: value)
     }
 
-    /// Replaces characters that would end the field, and begin another or an answer, by spaces.
+    /// Appends a value and the line's end. Characters that would end the field, and begin another
+    /// or an answer, become spaces.
     fileprivate mutating func append(fieldValue value: String) {
         var value = value
-        append(ascii: ": ")
         let start = count
         value.withUTF8 { append(contentsOf: $0) }
         for index in start..<count where !self[index].isFieldContent { self[index] = .space }

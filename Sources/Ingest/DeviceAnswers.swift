@@ -118,11 +118,11 @@ package struct Stamp {
 /// a secret.
 package final class ReceiptMint: Sendable {
     /// A receipt with zeros for its count.
-    private let prefix: [UInt8]
+    private let blank: [UInt8]
     private let counter: Atomic<UInt64>
 
     package init() {
-        prefix = Array((hex(randomBytes(6), upper: true) + "000000000000").utf8)
+        blank = Array((hex(randomBytes(6), upper: true) + "000000000000").utf8)
         // Starts at a random number, so that the receipts of two new processes look different.
         let start = randomBytes(3).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         counter = Atomic(start)
@@ -130,10 +130,11 @@ package final class ReceiptMint: Sendable {
 
     package func next() -> [UInt8] {
         let number = counter.wrappingAdd(1, ordering: .relaxed).newValue
-        var receipt = prefix
+        var receipt = blank
         for place in 12..<24 {
             let digit = UInt8(truncatingIfNeeded: number >> UInt64(4 * (23 - place))) & 15
-            receipt[place] = digit + UInt8(ascii: digit < 10 ? "0" : "7")
+            receipt[place] =
+                digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "A") + digit - 10
         }
         return receipt
     }

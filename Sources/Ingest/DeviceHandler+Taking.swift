@@ -109,9 +109,10 @@ extension DeviceHandler {
             plainStatus: tables.access.plainStatus
         )
         let reader = request.admitted.reader
+        // Returned as it is made: a copy would count each of its references.
         guard let key else { return try reader.read(question, decoder) }
-        // The client's own name for the request takes precedence over its content.
         var taken = try reader.read(question, decoder)
+        // The client's own name for the request takes precedence over its content.
         let (marks, outcome) = ([target.tag ?? "", key], taken.outcome)
         taken.identity = RequestIdentity.named.digest(marks, content, target, outcome: outcome)
         return taken

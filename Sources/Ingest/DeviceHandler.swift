@@ -228,11 +228,12 @@ package final class DeviceHandler: RequestHandler {
         // The keys or the routes may have changed since `admit`, which ran before the body came and
         // perhaps on another thread.
         tables.refresh()
-        if let logs = admitted as? AdmittedLogs, logs.tables == tables.generations {
-            return handle(head, logs, body: body, responder)
-        }
-        if let other = admitted as? AdmittedRequest, other.tables == tables.generations {
+        switch admitted {
+        case let logs as AdmittedLogs where logs.tables == tables.generations:
+            return take(logs, head, body, responder)
+        case let other as AdmittedRequest where other.tables == tables.generations:
             return handle(head, other.subject, body: body, responder)
+        default: break
         }
         let route = tables.route(of: head)
         do throws(Refusal) {
@@ -270,14 +271,15 @@ package final class DeviceHandler: RequestHandler {
         case .preflight(let route):
             let headers = tables.access.preflightHeaders
             responder.send(answers.preflight(route, headers, tables.crossOrigin(head)))
-        case .logs(let logs): handle(head, logs, body: body, responder)
+        case .logs(let logs): take(logs, head, body, responder)
         }
     }
 
-    private func handle(
-        _ head: RequestHead,
+    /// Answers now if the logs are refused, otherwise when they are durable.
+    private func take(
         _ logs: AdmittedLogs,
-        body: UnsafeRawBufferPointer,
+        _ head: RequestHead,
+        _ body: UnsafeRawBufferPointer,
         _ responder: Responder
     ) {
         let draft = capture(head, logs)

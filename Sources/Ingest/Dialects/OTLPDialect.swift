@@ -112,7 +112,7 @@ enum OTLPEncoding: Sendable {
     /// An empty `ExportLogsServiceResponse`: success.
     var success: Response {
         switch self {
-        case .protobuf: Response(status: 200, fields: [("content-type", contentType)])
+        case .protobuf: Response(status: 200, contentType: contentType)
         case .json: Response(status: 200, contentType: contentType, text: "{}")
         }
     }
@@ -166,7 +166,7 @@ enum OTLPEncoding: Sendable {
     }
 
     private func response(_ status: Int, _ body: [UInt8]) -> Response {
-        Response(status: status, fields: [("content-type", contentType)], body: body)
+        Response(status: status, contentType: contentType, body: body)
     }
 
     /// The gRPC code (google/rpc/code.proto).

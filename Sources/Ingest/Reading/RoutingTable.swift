@@ -20,6 +20,7 @@ package final class RoutingTable: Sendable {
         let destination: Destination
         let labels: Destination.Labels
         let intake: Destination.Intake
+        /// Those of the intake, made once.
         let rules: LogRules
         let sourceNamesClient: Bool
         /// Logs get facts about their sender.
@@ -57,9 +58,10 @@ package final class RoutingTable: Sendable {
     }
 
     private let projects: [String: [RoutedDestination]]
-    /// The destinations of a request that names no project.
+    /// The destinations of a request that names no project of the table.
     private let usual: [RoutedDestination]
-    /// False: no host leads to another project than the usual one, so it is not looked up.
+    /// True: a host may lead to another project than the usual one, or past the routes. Otherwise
+    /// it is not looked up.
     private let hostDecides: Bool
     let fallback: RoutedDestination
     let names: [String: RoutedDestination]

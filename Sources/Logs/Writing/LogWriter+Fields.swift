@@ -240,6 +240,7 @@ struct BodyTimes {
         skew = timing.skew
         skewText = skew == .none ? [] : Array("\(skew.seconds)".utf8)
         let offset = timing.offset
+        // Adding a duration takes divisions of 128 bits.
         let now = offset == .zero ? timing.arrival : timing.arrival + offset
         believed = window?.seconds(around: now)
     }

@@ -1,4 +1,5 @@
 import Configuration
+import HTTP
 import Logs
 import Queue
 import Routing
@@ -312,6 +313,38 @@ import Testing
         let target = try table().target(host: host, project: project, logstore: logstore)
         #expect(target.destination == name)
         #expect(target.logstore == logstore)
+    }
+
+    private static let settings = "endpoint: cn-hangzhou.log.aliyuncs.com, project:"
+
+    /// Hosts are looked up only where they decide; looking up each is the model.
+    @Test(
+        "A request reaches the destination of its host, whether hosts are looked up or not",
+        arguments: [
+            "a: { \(settings) one, logstore: aa }\n  b: { \(settings) one, logstore: \"*\" }",
+            "a: { \(settings) one, logstore: \"*\" }\n  b: { \(settings) two, logstore: \"*\" }",
+            "a: { kind: file, path: /none/x.log }\n  b: { \(settings) two, logstore: \"*\" }",
+            "a: { \(settings) one, logstore: \"*\" }\nroutes:\n  - { match: x, to: [a] }",
+        ]
+    )
+    func hosts(destinations: String) throws {
+        let table = RoutingTable(
+            try read(
+                "destinations:\n  \(destinations)",
+                ["ALIBABA_CLOUD_ACCESS_KEY_ID": "i", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "s"]
+            )
+        )
+        for host in ["one.x", "ONE:80", "two.x", "three.x", "10.0.0.1:8080", "one", nil] {
+            let fields = host.map { [("host", $0)] } ?? []
+            let head = RequestHead.made("POST /logs/x", fields, at: .now)
+            for address in [LogAddress.tag("xx"), .tag("yy.z"), .logstore("aa"), .logstore("zz")] {
+                let found = try table.target(of: head, address)
+                let wanted = try table.target(host: host, project: nil, address)
+                #expect(found.destination == wanted.destination, "\(host ?? "none"), \(address)")
+                #expect(found.logstore == wanted.logstore && found.tag == wanted.tag)
+                #expect(found.isRouted == wanted.isRouted)
+            }
+        }
     }
 
     @Test("A logstore that nobody has is refused with SLS's code")
