@@ -37,8 +37,30 @@ package protocol ClusterEngine: Sendable {
     /// Uses another server, if there are several: this one may be cut off from the others.
     func changeServer()
 
+    /// How the logs that this gateway makes keep their entries.
+    var durability: LogDurability { get }
+
     /// Tries what `open` and a shard's log need, without doing it. Returns a text for the operator.
     func check() throws(CommitLogError) -> String
+}
+
+/// What an entry of a log survives.
+package struct LogDurability: Equatable, Sendable {
+    /// On disks of different servers; 1 where the storage itself has copies.
+    package let copies: Int
+    /// An entry is on disks before it is confirmed.
+    package let isSynced: Bool
+
+    package init(copies: Int, isSynced: Bool) {
+        self.copies = copies
+        self.isSynced = isSynced
+    }
+}
+
+extension LogDurability: CustomStringConvertible {
+    package var description: String {
+        (copies == 1 ? "one copy" : "\(copies) copies") + (isSynced ? "" : " without syncs")
+    }
 }
 
 /// A shard, and how far its log goes.

@@ -12,6 +12,7 @@ struct JetStreamEntry: EngineEntry, Equatable, Sendable {
     private var servers: [NATSServerAddress] = []
     private(set) var node = NodeEntry()
     private var replicas = 3
+    private var weakens = false
     private var credentials: String?
     private var nkey: String?
     private var user: String?
@@ -28,6 +29,10 @@ struct JetStreamEntry: EngineEntry, Equatable, Sendable {
         NodeEntry.settings.map { $0.lifted(\.node) }
         Setting("replicas", \.replicas, .choice(["1": 1, "3": 3, "5": 5])) {
             "brokers that keep each commit: `1`, `3` or `5`; more than half of them must confirm it"
+        }
+        Setting("weaken", \.weakens, .boolean) {
+            "`true`: a start may take copies, or brokers that sync, from streams that have them, "
+            "which all gateways share. Otherwise a start with weaker settings is refused"
         }
         Setting("credentials", \.credentials, .path) {
             "a credentials file, with a user's JWT and seed. Give at most one of this, `nkey`, "
@@ -72,7 +77,8 @@ struct JetStreamEntry: EngineEntry, Equatable, Sendable {
             tls: tls?.settings,
             cluster: node.cluster,
             node: name,
-            replicas: replicas
+            replicas: replicas,
+            weakens: weakens
         )
     }
 

@@ -179,12 +179,20 @@ final class FleetLoop {
             }
         }
         for (register, isAlive) in known(now) where isAlive && newcomers.contains(register.node) {
-            guard let reason = own.clusterMismatch(with: register) else { continue }
-            journal.error(
-                "a gateway of another cluster has the same cluster name; set queue.jetstream.cluster (or "
-                    + "queue.postgresql.cluster) of one of them to another one",
-                ["node": register.node, "reason": reason]
-            )
+            if let reason = own.clusterMismatch(with: register) {
+                journal.error(
+                    "a gateway of another cluster has the same cluster name; set queue.jetstream.cluster (or "
+                        + "queue.postgresql.cluster) of one of them to another one",
+                    ["node": register.node, "reason": reason]
+                )
+            }
+            if let reason = own.durabilityMismatch(with: register) {
+                journal.warning(
+                    "the gateways of the cluster do not keep logs alike; set queue.durability, and replicas or "
+                        + "copies, of all to the same",
+                    ["node": register.node, "reason": reason]
+                )
+            }
         }
         for node in others.subtracting(living) {
             journal.warning("another gateway of the cluster is gone", ["node": node])

@@ -51,6 +51,7 @@ package final class FleetOpening: Sendable {
         try opener.cluster.open()
         var own = NodeRegister(node: settings.node, life: life)
         own.keyFingerprint = settings.keyFingerprint
+        own.durability = opener.cluster.durability
         do throws(CommitLogError) {
             return try join(own, messages)
         } catch {

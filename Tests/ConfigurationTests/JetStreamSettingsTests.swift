@@ -79,7 +79,7 @@ import Testing
         let text = """
             engine: jetstream, commit_wait: 1m, jetstream: {
               servers: ["nats://n1:4222", "nats://n2", "tls://n3.example.com:4443"],
-              cluster: eu-1_b, node: "${HOSTNAME}", replicas: 5, credentials: \(credentials),
+              cluster: eu-1_b, node: "${HOSTNAME}", replicas: 5, weaken: true, credentials: \(credentials),
               tls: { ca_file: C:authority, certificate: C:client, key: K:client }}
             """
         let queue = try queue(files(text), ["HOSTNAME": "gw-1"])
@@ -98,7 +98,8 @@ import Testing
             tls: tls,
             cluster: "eu-1_b",
             node: "gw-1",
-            replicas: 5
+            replicas: 5,
+            weakens: true
         )
         #expect(queue.jetStream == settings)
         // Answers hold logs: no other user's inboxes begin so.
@@ -289,7 +290,8 @@ import Testing
         #expect(
             shown.map { "\($0.key)=\($0.value ?? "")" } == [
                 "queue.jetstream.servers=nats://n1:4222", "queue.jetstream.cluster=main",
-                "queue.jetstream.node=gw", "queue.jetstream.replicas=3", "queue.jetstream.tls={}",
+                "queue.jetstream.node=gw", "queue.jetstream.replicas=3",
+                "queue.jetstream.weaken=false", "queue.jetstream.tls={}",
             ]
         )
         let plain = try read(Self.output, [:]).effective.filter { $0.key.hasPrefix("queue.jet") }

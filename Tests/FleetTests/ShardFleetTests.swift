@@ -342,6 +342,25 @@ import Testing
         #expect(other.status.fleet?.shards.count == 1 && other.status.fleet?.adoptions == 0)
     }
 
+    @Test("Gateways that keep logs differently are told, and adopt each other's shards")
+    func unlikeDurability() throws {
+        let (a, b) = (trial.machine("a"), trial.machine("b"))
+        b.view.durability = LogDurability(copies: 1, isSynced: false)
+        let dead = try trial.start(a)
+        #expect(dead.store(1...5) == .stored)
+        let heir = try trial.start(b)
+        #expect(
+            eventually {
+                trial.recorder.text.contains("the gateways of the cluster do not keep logs alike")
+                    && trial.recorder.text.contains(
+                        "its logs have 3 copies, and this gateway's one copy without syncs"
+                    )
+            }
+        )
+        a.view.isReachable = false
+        #expect(heir.wait { $0.fleet?.adoptions == 1 })
+    }
+
     @Test("Logs of destinations that the heir does not have wait for it to get them")
     func strangers() throws {
         let (a, b) = (trial.machine("a"), trial.machine("b"))

@@ -18,6 +18,7 @@ package final class MemoryCluster: ClusterEngine {
         var isOpen = false
         var isReachable = true
         var refusesRemovals = false
+        var durability = LogDurability(copies: 3, isSynced: true)
         /// What the next calls throw.
         var failures: [CommitLogError] = []
     }
@@ -42,6 +43,12 @@ package final class MemoryCluster: ClusterEngine {
     package var isReachable: Bool {
         get { state.withLock(\.isReachable) }
         set { state.withLock { $0.isReachable = newValue } }
+    }
+
+    /// What this gateway's logs survive.
+    package var durability: LogDurability {
+        get { state.withLock(\.durability) }
+        set { state.withLock { $0.durability = newValue } }
     }
 
     /// Lists have all but these shards, as while brokers elect.

@@ -18,6 +18,7 @@ struct ClusterStream: Sendable {
     private(set) var bytesMax: Int
     /// Only servers that sync before they confirm may have it.
     let isSynced: Bool
+    private let weakens: Bool
     private var foundPlacement: JSONValue?
 
     private init(
@@ -30,6 +31,7 @@ struct ClusterStream: Sendable {
         self.content = content
         (name, subject) = names
         replicas = settings.replicas
+        weakens = settings.weakens
         self.bytesMax = bytesMax
         self.isSynced = isSynced
     }
@@ -174,15 +176,38 @@ struct ClusterStream: Sendable {
         }
     }
 
+    /// What these settings would take from an existing stream, which all gateways share; nil:
+    /// nothing, or it is wanted.
+    func weakening(of found: JSONValue) -> String? {
+        guard !weakens else { return nil }
+        let copies = found["num_replicas"]?.wholeNumber ?? 1
+        var (lost, remedies): ([String], [String]) = ([], [])
+        if copies > replicas {
+            lost.append("has \(copies) copies instead of \(replicas)")
+            remedies.append("queue.jetstream.replicas to \(copies)")
+        }
+        if Self.isSynced(found), !isSynced {
+            lost.append("is on brokers that sync before they confirm")
+            remedies.append("queue.durability to full")
+        }
+        guard !lost.isEmpty else { return nil }
+        return "the stream \(name) \(lost.joined(separator: ", and ")), which this gateway's settings would "
+            + "take from the whole cluster; set \(remedies.joined(separator: " and ")), or to weaken it on "
+            + "purpose set queue.jetstream.weaken: true"
+    }
+
+    private static func isSynced(_ found: JSONValue) -> Bool {
+        found["placement"]?["tags"]?.elements?.contains(.string(syncTag)) ?? false
+    }
+
     /// The next start changes the configuration of such a stream, which has so many bytes.
     func isOutdated(_ found: JSONValue, bytes: Int) -> Bool {
-        let tags = found["placement"]?["tags"]?.elements ?? []
-        return found["max_bytes"]?.wholeNumber != keeping(found, bytes: bytes).bytesMax
+        found["max_bytes"]?.wholeNumber != keeping(found, bytes: bytes).bytesMax
             || found["num_replicas"]?.wholeNumber != replicas
             || found["max_msgs"]?.wholeNumber != messagesMax
             || (found["allow_direct"] == .bool(true)) != (content == .registers)
             || content == .registers && found["allow_msg_ttl"] != .bool(true)
-            || tags.contains(.string(Self.syncTag)) != isSynced
+            || Self.isSynced(found) != isSynced
     }
 
     /// JetStream's refusal to make or change it, in words for the operator.
@@ -211,6 +236,9 @@ struct ClusterStream: Sendable {
             case 10039, 10076:
                 "JetStream is not on: \(refusal.text); add a jetstream block to each server, and allow "
                     + "it to the account"
+            case 10123:
+                "the stream \(name) cannot get other copies and other brokers at once; change "
+                    + "queue.jetstream.replicas, start, and then change queue.durability"
             default:
                 "JetStream refuses the stream \(name): \(refusal.text) (\(refusal.code))"
             }

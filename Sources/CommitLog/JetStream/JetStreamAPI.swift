@@ -31,8 +31,8 @@ struct JetStreamAPI: Sendable {
             switch code {
             // No space: of a server, of the account, of the stream.
             case 10023, 10002, 10028, 10047, 10077, 10122: .noRoom
-            // No leader yet, or not all servers.
-            case 10008, 10009, 10010, 10004: .unreachable
+            // No leader yet, not all servers, or an earlier change of the stream goes on.
+            case 10008, 10009, 10010, 10004, 10226: .unreachable
             case 10005 where text.contains("offline"): .unreachable
             default: .refused
             }
@@ -96,6 +96,8 @@ package struct JetStreamSettings: Sendable, Equatable {
     package var node: String
     /// Copies of each stream, on as many servers.
     package var replicas: Int
+    /// Streams may become weaker than they are.
+    package var weakens: Bool
 
     package init(
         servers: [NATSServerAddress],
@@ -103,7 +105,8 @@ package struct JetStreamSettings: Sendable, Equatable {
         tls: OutboundTLS? = nil,
         cluster: String = "main",
         node: String,
-        replicas: Int = 3
+        replicas: Int = 3,
+        weakens: Bool = false
     ) {
         self.servers = servers
         self.authentication = authentication
@@ -111,6 +114,7 @@ package struct JetStreamSettings: Sendable, Equatable {
         self.cluster = cluster
         self.node = node
         self.replicas = replicas
+        self.weakens = weakens
     }
 
     package var client: NATSSettings {

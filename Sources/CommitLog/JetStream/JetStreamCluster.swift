@@ -112,6 +112,10 @@ package final class JetStreamCluster: ClusterEngine {
 
     package func changeServer() { api.client.changeServer() }
 
+    package var durability: LogDurability {
+        LogDurability(copies: settings.replicas, isSynced: isSynced)
+    }
+
     // MARK: - For the operator
 
     /// What keeps gateways from telling each other, for the operator; empty: nothing.
@@ -136,7 +140,8 @@ package final class JetStreamCluster: ClusterEngine {
             + counted(try shards().count, "shard")
         let stream = registerStream.stream
         if let found = try registerSetup.info() {
-            if let problem = stream.problem(of: found.config) {
+            if let problem = stream.problem(of: found.config) ?? stream.weakening(of: found.config)
+            {
                 throw .refused(problem)
             }
             _ = try registers()

@@ -14,7 +14,8 @@ struct StreamSetup: Sendable {
     func open(makes: Bool) throws(CommitLogError) {
         try checkServer()
         if let found = try info() {
-            if let problem = stream.problem(of: found.config) {
+            if let problem = stream.problem(of: found.config) ?? stream.weakening(of: found.config)
+            {
                 throw .refused(problem)
             }
             if stream.isOutdated(found.config, bytes: found.bytes) {

@@ -37,6 +37,10 @@ package final class PostgreSQLCluster: ClusterEngine {
         removalLink = Locked(PostgreSQLLink(settings, isSynced: isSynced, journal))
     }
 
+    package var durability: LogDurability {
+        LogDurability(copies: settings.copies == .standby ? 2 : 1, isSynced: isSynced)
+    }
+
     package func open() throws(CommitLogError) {
         try link.withLock { link throws(CommitLogError) in
             let deadline = Moment.now + Self.timeout * 2

@@ -1,4 +1,4 @@
-import CommitLog
+package import CommitLog
 package import Crypto
 import JSON
 import Queue
@@ -30,6 +30,8 @@ package struct NodeRegister: Equatable, Sendable {
     package var destinations: [String] = []
     /// A fingerprint of the cluster's sealing key; nil: there is none, or a passphrase.
     package var keyFingerprint: String?
+    /// How its logs keep their entries; nil: not told.
+    package var durability: LogDurability?
 
     package init(node: String, life: String) {
         self.node = node
@@ -72,6 +74,10 @@ package struct NodeRegister: Equatable, Sendable {
             if let problem { json.member("problem", String(problem.prefix(500))) }
             json.array("destinations") { json in destinations.forEach { json.element($0) } }
             if let keyFingerprint { json.member("key", keyFingerprint) }
+            if let durability {
+                json.member("copies", durability.copies)
+                json.member("synced", durability.isSynced)
+            }
         }
         guard json.bytes.count > Register.bytesMax, !destinations.isEmpty else { return json.bytes }
         // What others must know comes first.
@@ -104,6 +110,9 @@ package struct NodeRegister: Equatable, Sendable {
         problem = json["problem"]?.text
         destinations = (json["destinations"]?.elements ?? []).compactMap(\.text)
         keyFingerprint = json["key"]?.text
+        if let copies = json["copies"]?.wholeNumber, case .bool(let isSynced)? = json["synced"] {
+            durability = LogDurability(copies: copies, isSynced: isSynced)
+        }
     }
 }
 
@@ -124,6 +133,13 @@ extension NodeRegister {
             Set(destinations).isDisjoint(with: other.destinations)
         else { return nil }
         return "it has none of this gateway's destinations"
+    }
+
+    /// How the other gateway keeps its logs differently; nil: it does not. No reason against its
+    /// shards: each change of the settings begins at one gateway.
+    func durabilityMismatch(with other: NodeRegister) -> String? {
+        guard let durability, let theirs = other.durability, durability != theirs else { return nil }
+        return "its logs have \(theirs), and this gateway's \(durability)"
     }
 }
 

@@ -8,6 +8,8 @@ package struct OtherGatewaysCheck {
     private let node: String
     /// Why some cannot be of one cluster with this gateway, by their nodes.
     private let foreign: [String: String]
+    /// How others keep their logs differently, by their nodes.
+    private let unlike: [String: String]
 
     /// Call after the cluster's check. Waits half a second for gateways that do not answer.
     package init(
@@ -28,11 +30,13 @@ package struct OtherGatewaysCheck {
         var own = NodeRegister(node: node, life: "")
         own.keyFingerprint = keyFingerprint
         own.destinations = destinations
-        var foreign: [String: String] = [:]
+        own.durability = cluster.durability
+        var (foreign, unlike): ([String: String], [String: String]) = ([:], [:])
         for other in nodes where other.node != node && living.contains(other.node) {
             foreign[other.node] = own.clusterMismatch(with: other)
+            unlike[other.node] = own.durabilityMismatch(with: other)
         }
-        self.foreign = foreign
+        (self.foreign, self.unlike) = (foreign, unlike)
     }
 
     private static func call(
@@ -70,6 +74,9 @@ package struct OtherGatewaysCheck {
             text +=
                 "; a gateway \(node) runs, and a second one of that name would wait for its end: if it is not this "
                 + "one, set another node"
+        }
+        if let (other, reason) = unlike.min(by: { $0.key < $1.key }) {
+            text += "; \(other) keeps logs differently: \(reason)"
         }
         return text
     }

@@ -91,6 +91,58 @@ import Testing
         }
     }
 
+    @Test("Weaker settings do not weaken the streams of a cluster, unless that is wanted")
+    func weakening() throws {
+        let strong = try trial.cluster()
+        try strong.log(of: "a").open(makes: true)
+        try strong.control.open(makes: true)
+        let client = try trial.client()
+        func config(_ stream: String) throws -> JSONValue? {
+            let name = "$JS.API.STREAM.INFO.SLUICE_\(trial.settings.cluster)_\(stream)"
+            let answer = try client.request(name, timeout: .seconds(5))
+            return try JSONValue(parsing: answer.body)["config"]
+        }
+        func open(isSynced: Bool) throws -> JetStreamCluster {
+            JetStreamCluster(client, trial.settings, logBytesMax: 64 << 20, isSynced: isSynced)
+        }
+        let before = try ["REG", "CTL", "Q_a"].map { try config($0)?["placement"] }
+        trial.settings.replicas = 1
+        let weak = try open(isSynced: false)
+        let opens: [() throws -> Void] = [
+            weak.open, { try weak.control.open(makes: true) },
+            { try weak.log(of: "a").open(makes: false) }, { _ = try weak.check() },
+        ]
+        for open in opens {
+            #expect {
+                try open()
+            } throws: { error in
+                (error as? CommitLogError)?.kind == .refused
+                    && "\(error)".contains("has 3 copies instead of 1, and is on brokers that sync")
+                    && "\(error)".contains(
+                        "set queue.jetstream.replicas to 3 and queue.durability to full"
+                    )
+            }
+        }
+        // Each alone is refused, too.
+        #expect(throws: CommitLogError.self) { try open(isSynced: true).open() }
+        trial.settings.replicas = 3
+        #expect(throws: CommitLogError.self) { try open(isSynced: false).open() }
+        #expect(try ["REG", "CTL", "Q_a"].map { try config($0)?["placement"] } == before)
+        #expect(try config("REG")?["num_replicas"] == .number(3))
+
+        trial.settings.replicas = 1
+        trial.settings.weakens = true
+        let wanted = try open(isSynced: true)
+        try untilReached { () throws(CommitLogError) in try wanted.open() }
+        #expect(try config("REG")?["num_replicas"] == .number(1))
+        // A stronger gateway needs no permission.
+        trial.settings.replicas = 3
+        trial.settings.weakens = false
+        let again = try open(isSynced: true)
+        try untilReached { () throws(CommitLogError) in try again.open() }
+        #expect(try config("REG")?["num_replicas"] == .number(3))
+    }
+
     @Test("A stream of registers with other settings is corrected, or refused")
     func registerStream() throws {
         let client = try trial.client()
