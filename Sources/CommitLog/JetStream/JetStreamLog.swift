@@ -3,10 +3,12 @@ package import NATS
 package import System
 
 /// A shard's commit log in a stream of NATS JetStream. The fence is the stream's expected last
-/// sequence, which all replicas check when they apply an append.
+/// sequence. Only the stream's leader checks it, against all that it has proposed; what another
+/// leader proposed before is in the log of each majority that elects a leader.
 package final class JetStreamLog: EngineLog {
-    /// Older servers lose messages when their cluster changes, or confirm before they sync.
-    package static let minimumVersion = ServerVersion(2, 14, 0)
+    /// The version that the proofs run with. Older servers lose messages when their cluster changes,
+    /// confirm before they sync, or begin a term with a wrong last sequence.
+    package static let minimumVersion = ServerVersion(2, 15, 1)
 
     private let setup: StreamSetup
     private let state = Locked(State())
