@@ -156,14 +156,17 @@ final class FleetLoop {
         try removeOldRegisters(now)
     }
 
-    /// One of each kind at a look.
+    /// Some of each kind at a look.
     private func removeOldRegisters(_ now: Moment) throws(CommitLogError) {
-        if let name = watch.leftovers(now).first { try cluster.set(name, to: nil) }
-        let oldest = gone.min { $0.value < $1.value }
-        if let oldest, WallTime.now - oldest.value > ShardDirectories.goneAge {
-            try cluster.set(ShardDirectories.goneRegister(of: oldest.key), to: nil)
+        let leftovers = watch.leftovers(now).prefix(Self.removedAtOnce)
+        for name in leftovers { try cluster.set(name, to: nil) }
+        for shard in ShardDirectories.outdated(gone).prefix(Self.removedAtOnce) {
+            try cluster.set(ShardDirectories.goneRegister(of: shard), to: nil)
         }
     }
+
+    /// Each takes a way to the servers and back.
+    private static let removedAtOnce = 8
 
     private func announceGateways(_ now: Moment) {
         let living = watch.namesSeenAlive(now)

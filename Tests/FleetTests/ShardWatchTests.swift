@@ -176,6 +176,7 @@ import Testing
         var register = register("gw-1", owns: ["gw-1~00000001", "gw-2~00000002"], epoch: 12)
         register.destinations = ["app", "web"]
         register.keyFingerprint = "0011"
+        register.durability = LogDurability(copies: 5, isSynced: false)
         register.isStopped = true
         register.ledger.accepted = 1 << 52
         register.ledger.dead = 3
@@ -198,6 +199,34 @@ import Testing
         two.destinations = ["web"]
         (one.keyFingerprint, two.keyFingerprint) = ("1", "2")
         #expect(one.clusterMismatch(with: two) != nil)
+    }
+
+    @Test("Marks of shards that are gone go when they are old, or too many, the oldest first")
+    func outdatedMarks() {
+        let now = WallTime(seconds: 1_800_000_000)
+        func marks(_ count: Int) -> [String: WallTime] {
+            let names = (0..<count).map { ("\($0)", now + .seconds(-$0)) }
+            return Dictionary(uniqueKeysWithValues: names)
+        }
+        let most = ShardDirectories.goneMax
+        #expect(ShardDirectories.outdated(marks(most), at: now).isEmpty)
+        #expect(ShardDirectories.outdated(marks(most + 2), at: now) == ["\(most + 1)", "\(most)"])
+        let old = ["new": now, "old": now + .seconds(-61 * 86_400)]
+        #expect(ShardDirectories.outdated(old, at: now) == ["old"])
+    }
+
+    @Test("Gateways that keep logs differently see it, unless one does not tell")
+    func unlike() {
+        var one = register("a", owns: [])
+        var two = register("b", owns: [])
+        one.durability = LogDurability(copies: 3, isSynced: true)
+        #expect(one.durabilityMismatch(with: two) == nil)
+        two.durability = one.durability
+        #expect(one.durabilityMismatch(with: two) == nil)
+        two.durability = LogDurability(copies: 3, isSynced: false)
+        #expect(one.durabilityMismatch(with: two) != nil)
+        #expect(two.durabilityMismatch(with: one) != nil)
+        #expect(one.clusterMismatch(with: two) == nil)
     }
 }
 

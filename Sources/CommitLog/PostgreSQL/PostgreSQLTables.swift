@@ -225,8 +225,8 @@ struct PostgreSQLTable: Sendable {
 struct RegisterTable: Sendable {
     let table: PostgreSQLTable
 
-    /// Rows that one answer has at most.
-    static let rowsMax: Int64 = 10_000
+    /// More registers are refused, unless they only tell of shards that are gone.
+    static let rowsMax = 10_000
 
     /// Few rows, written all the time: half of each page stays free for their next versions.
     init(of cluster: String) {
@@ -257,7 +257,11 @@ struct RegisterTable: Sendable {
         """
     }
 
+    /// One row more than the most; registers of gateways first.
     var selection: String {
-        "SELECT name, value, revision FROM \(table.quoted) LIMIT \(Self.rowsMax)"
+        """
+        SELECT name, value, revision FROM \(table.quoted)
+        ORDER BY name LIKE 'gone.%', name LIMIT \(Self.rowsMax + 1)
+        """
     }
 }

@@ -62,6 +62,9 @@ struct ShardDirectories {
     private static let gonePrefix = "gone."
     /// A gateway that was away for longer has to be told that its shard was not lost.
     static let goneAge = Duration.seconds(60 * 86_400)
+    /// A cluster that loses a gateway each half hour has as many. More would leave too little room
+    /// for the registers of gateways that live.
+    static let goneMax = 3000
 
     /// The register that tells that a shard was absorbed, and is not lost.
     static func goneRegister(of shard: String) -> String { gonePrefix + shard }
@@ -74,6 +77,13 @@ struct ShardDirectories {
         in cluster: any ClusterEngine
     ) throws(CommitLogError) -> Bool {
         try cluster.registers()[goneRegister(of: shard)] != nil
+    }
+
+    /// The marks that are too old, or too many, the oldest first.
+    static func outdated(_ gone: [String: WallTime], at now: WallTime = .now) -> [String] {
+        let oldest = gone.sorted { $0.value < $1.value }
+        let old = oldest.prefix { now - $0.value > goneAge }
+        return oldest.prefix(max(old.count, gone.count - goneMax)).map(\.key)
     }
 
     static func gone(_ registers: [String: Register]) -> [String: WallTime] {

@@ -51,6 +51,31 @@ final class PostgreSQLClusterTests {
         #expect(found == ["here"] && Moment.now - began < .seconds(10).calibrated())
     }
 
+    @Test("Beyond the most registers, marks of shards that are gone are left out, and no gateway is")
+    func manyRegisters() throws {
+        let cluster = try cluster()
+        func add(_ prefix: String) throws {
+            try sharedDatabase.get().primary.query(
+                """
+                INSERT INTO "sluice_\(name)_register" (name, value, revision)
+                SELECT '\(prefix)' || number, '', 1 FROM generate_series(1, 10000) AS number
+                """
+            )
+        }
+        try add("gone.")
+        for name in ["node.z", "message-key"] { try cluster.set(name, to: [1]) }
+        let registers = try cluster.registers()
+        #expect(registers.count == RegisterTable.rowsMax)
+        #expect(registers["node.z"] != nil && registers["message-key"] != nil)
+        try add("node.")
+        #expect {
+            try cluster.registers()
+        } throws: { error in
+            (error as? CommitLogError)?.kind == .refused
+                && "\(error)".contains("has more than 10000 registers of gateways")
+        }
+    }
+
     @Test("A removal takes several steps, and leaves no row")
     func manyRows() throws {
         let cluster = try cluster()
