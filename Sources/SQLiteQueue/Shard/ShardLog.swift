@@ -248,6 +248,21 @@ final class ShardLog: ChangeLog {
                     + "run sluice shards add with its directory again"
             )
         }
+        try checkUntrimmed()
+    }
+
+    /// Only what a whole base replaces is trimmed, so a trimmed log without one is not new.
+    private func checkUntrimmed() throws(SQLiteError) {
+        do throws(CommitLogError) {
+            let first = try log.read(from: 1, atMost: bytesOfOneEntry).first?.number ?? 1
+            guard first > 1 else { return }
+            throw .damaged(
+                "the log begins with entry \(first) and has no whole base, so what it held before is gone; restore "
+                    + "the log from a backup"
+            )
+        } catch {
+            throw SQLiteError(error)
+        }
     }
 
     /// Applies the commits that follow, many in one transaction. Returns nil at the end of the log,
