@@ -1,6 +1,7 @@
 package import Glibc
 
-/// A point on the monotonic clock, for timeouts and waits.
+/// A point on the clock that runs since the boot, for timeouts and waits. It also runs while the
+/// machine is suspended: a gateway that slept must not believe that its shards are still its own.
 package struct Moment: Comparable, Hashable, Sendable {
     package var nanoseconds: Int64
 
@@ -10,7 +11,7 @@ package struct Moment: Comparable, Hashable, Sendable {
 
     package static var now: Moment {
         var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
+        clock_gettime(CLOCK_BOOTTIME, &time)
         return Moment(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 

@@ -44,11 +44,18 @@ package struct ServiceManager: Sendable {
         switch news {
         case .ready: "READY=1"
         // systemd tells by the time if an older reload has ended.
-        case .reloading: "RELOADING=1\nMONOTONIC_USEC=\(Moment.now.nanoseconds / 1000)"
+        case .reloading: "RELOADING=1\nMONOTONIC_USEC=\(monotonicMicroseconds)"
         case .stopping: "STOPPING=1"
         case .status(let text): "STATUS=\(text)"
         case .alive: "WATCHDOG=1"
         }
+    }
+
+    /// systemd's clock stands still while the machine is suspended, other than that of a `Moment`.
+    private static var monotonicMicroseconds: Int {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return time.tv_sec * 1_000_000 + time.tv_nsec / 1000
     }
 
     private static func send(_ text: String, to name: String) throws(SystemError) {

@@ -32,7 +32,7 @@ struct RefreshSchedule {
         stamps = files.map({ FileStamp(of: $0) })
     }
 
-    /// Detects a changed clock, or a host that slept: times planned by the old clock are void.
+    /// Detects a changed clock: times planned by the old one are void.
     mutating func look(_ now: WallTime, _ moment: Moment) {
         defer { lastLook = (now, moment) }
         guard let lastLook else { return }
