@@ -148,6 +148,12 @@ extension GatewayConfiguration {
                     + "set it to 3, which needs three brokers"
             )
         }
+        if queue.jetStream?.weakens == true {
+            warnings.append(
+                "queue.jetstream.weaken is true, so this gateway may take copies and brokers that sync from streams "
+                    + "that all gateways share; remove it when all have started"
+            )
+        }
         if let log = queue.jetStream, let (secret, server) = log.exposed {
             warnings.append(
                 "queue.jetstream.\(secret) and logs may travel unencrypted to \(server), or to a server that "

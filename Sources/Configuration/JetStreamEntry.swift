@@ -32,7 +32,8 @@ struct JetStreamEntry: EngineEntry, Equatable, Sendable {
         }
         Setting("weaken", \.weakens, .boolean) {
             "`true`: a start may take copies, or brokers that sync, from streams that have them, "
-            "which all gateways share. Otherwise a start with weaker settings is refused"
+            "which all gateways share. Otherwise a start with weaker settings is refused. Remove it "
+            "when all gateways have started"
         }
         Setting("credentials", \.credentials, .path) {
             "a credentials file, with a user's JWT and seed. Give at most one of this, `nkey`, "

@@ -13,11 +13,11 @@ struct ClusterStream: Sendable {
     let content: Content
     private(set) var name: String
     private(set) var subject: String
-    let replicas: Int
+    private(set) var replicas: Int
     /// A last limit, far above the queue's own. Lowered, old servers would drop messages.
     private(set) var bytesMax: Int
     /// Only servers that sync before they confirm may have it.
-    let isSynced: Bool
+    private(set) var isSynced: Bool
     private let weakens: Bool
     private var foundPlacement: JSONValue?
 
@@ -184,16 +184,36 @@ struct ClusterStream: Sendable {
         var (lost, remedies): ([String], [String]) = ([], [])
         if copies > replicas {
             lost.append("has \(copies) copies instead of \(replicas)")
-            remedies.append("queue.jetstream.replicas to \(copies)")
+            let enough = [3, 5].first { $0 >= copies } ?? 5
+            remedies.append("queue.jetstream.replicas to \(enough)")
         }
         if Self.isSynced(found), !isSynced {
             lost.append("is on brokers that sync before they confirm")
             remedies.append("queue.durability to full")
         }
         guard !lost.isEmpty else { return nil }
-        return "the stream \(name) \(lost.joined(separator: ", and ")), which this gateway's settings would "
-            + "take from the whole cluster; set \(remedies.joined(separator: " and ")), or to weaken it on "
+        return
+            "the stream \(name) \(lost.joined(separator: ", and ")), which this gateway's settings would take "
+            + "from the whole cluster; set \(remedies.joined(separator: " and ")), or to weaken it on "
             + "purpose set queue.jetstream.weaken: true"
+    }
+
+    /// The same, but no weaker than the existing stream.
+    func keepingDurability(of found: JSONValue) -> ClusterStream {
+        var kept = self
+        kept.replicas = max(replicas, found["num_replicas"]?.wholeNumber ?? 1)
+        kept.isSynced = isSynced || Self.isSynced(found)
+        return kept
+    }
+
+    /// The updates that lead to this stream: servers may refuse other copies and other brokers at
+    /// once.
+    func updates(from found: JSONValue) -> [ClusterStream] {
+        guard found["num_replicas"]?.wholeNumber != replicas, Self.isSynced(found) != isSynced
+        else { return [self] }
+        var first = self
+        first.isSynced = !isSynced
+        return [first, self]
     }
 
     private static func isSynced(_ found: JSONValue) -> Bool {
@@ -236,9 +256,6 @@ struct ClusterStream: Sendable {
             case 10039, 10076:
                 "JetStream is not on: \(refusal.text); add a jetstream block to each server, and allow "
                     + "it to the account"
-            case 10123:
-                "the stream \(name) cannot get other copies and other brokers at once; change "
-                    + "queue.jetstream.replicas, start, and then change queue.durability"
             default:
                 "JetStream refuses the stream \(name): \(refusal.text) (\(refusal.code))"
             }

@@ -31,8 +31,9 @@ struct JetStreamAPI: Sendable {
             switch code {
             // No space: of a server, of the account, of the stream.
             case 10023, 10002, 10028, 10047, 10077, 10122: .noRoom
-            // No leader yet, not all servers, or an earlier change of the stream goes on.
-            case 10008, 10009, 10010, 10004, 10226: .unreachable
+            // No leader yet, not all servers, an earlier change of the stream goes on, or another
+            // gateway has just made it.
+            case 10008, 10009, 10010, 10004, 10058, 10226: .unreachable
             case 10005 where text.contains("offline"): .unreachable
             default: .refused
             }

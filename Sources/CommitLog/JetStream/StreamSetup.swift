@@ -10,16 +10,21 @@ struct StreamSetup: Sendable {
     let api: JetStreamAPI
     let stream: ClusterStream
 
-    /// Corrects the stream's configuration; makes a missing stream, or throws `missing`.
+    /// Corrects the stream's configuration; makes a missing stream, or throws `missing`. One that
+    /// would become weaker is refused with `makes`, and otherwise keeps its strength.
     func open(makes: Bool) throws(CommitLogError) {
         try checkServer()
         if let found = try info() {
-            if let problem = stream.problem(of: found.config) ?? stream.weakening(of: found.config)
-            {
-                throw .refused(problem)
+            if let problem = stream.problem(of: found.config) { throw .refused(problem) }
+            var wanted = stream
+            if let problem = stream.weakening(of: found.config) {
+                guard !makes else { throw .refused(problem) }
+                // A shard of another gateway, whose logs may not wait for other settings here.
+                wanted = stream.keepingDurability(of: found.config)
             }
-            if stream.isOutdated(found.config, bytes: found.bytes) {
-                try configure("UPDATE", stream.keeping(found.config, bytes: found.bytes))
+            guard wanted.isOutdated(found.config, bytes: found.bytes) else { return }
+            for update in wanted.updates(from: found.config) {
+                try configure("UPDATE", update.keeping(found.config, bytes: found.bytes))
             }
         } else {
             guard makes else {

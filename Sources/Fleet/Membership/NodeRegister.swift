@@ -138,7 +138,9 @@ extension NodeRegister {
     /// How the other gateway keeps its logs differently; nil: it does not. No reason against its
     /// shards: each change of the settings begins at one gateway.
     func durabilityMismatch(with other: NodeRegister) -> String? {
-        guard let durability, let theirs = other.durability, durability != theirs else { return nil }
+        guard let durability, let theirs = other.durability, durability != theirs else {
+            return nil
+        }
         return "its logs have \(theirs), and this gateway's \(durability)"
     }
 }

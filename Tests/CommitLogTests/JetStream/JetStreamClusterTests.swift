@@ -112,7 +112,7 @@ import Testing
         let weak = try open(isSynced: false)
         let opens: [() throws -> Void] = [
             weak.open, { try weak.control.open(makes: true) },
-            { try weak.log(of: "a").open(makes: false) }, { _ = try weak.check() },
+            { try weak.log(of: "a").open(makes: true) }, { _ = try weak.check() },
         ]
         for open in opens {
             #expect {
@@ -129,12 +129,15 @@ import Testing
         #expect(throws: CommitLogError.self) { try open(isSynced: true).open() }
         trial.settings.replicas = 3
         #expect(throws: CommitLogError.self) { try open(isSynced: false).open() }
+        // A shard of another gateway is opened as it is.
+        try weak.log(of: "a").open(makes: false)
+        #expect(try config("Q_a")?["num_replicas"] == .number(3))
         #expect(try ["REG", "CTL", "Q_a"].map { try config($0)?["placement"] } == before)
         #expect(try config("REG")?["num_replicas"] == .number(3))
 
         trial.settings.replicas = 1
         trial.settings.weakens = true
-        let wanted = try open(isSynced: true)
+        let wanted = try open(isSynced: false)
         try untilReached { () throws(CommitLogError) in try wanted.open() }
         #expect(try config("REG")?["num_replicas"] == .number(1))
         // A stronger gateway needs no permission.
