@@ -124,14 +124,7 @@ package final class PostgreSQLCluster: ClusterEngine {
         try registerLink.withLock { link throws(CommitLogError) in
             let rows = try link.run(registerTable.selection, [], until: .now + Self.timeout)
             var registers: [String: Register] = [:]
-            let count = min(rows.rowCount, RegisterTable.rowsMax)
-            if count < rows.rowCount, rows.text(count, 0)?.hasPrefix("gone.") != true {
-                throw .refused(
-                    "the table \(registerTable.table.name) has more than \(count) registers of gateways; see what "
-                        + "starts again and again, and delete rows node.* of gateways that do not run"
-                )
-            }
-            for row in 0..<count {
+            for row in 0..<rows.rowCount {
                 guard let name = rows.text(row, 0), let value = rows.bytes(row, 1),
                     let revision = rows.number(row, 2), revision >= 0
                 else {

@@ -225,7 +225,7 @@ struct PostgreSQLTable: Sendable {
 struct RegisterTable: Sendable {
     let table: PostgreSQLTable
 
-    /// More registers are refused, unless they only tell of shards that are gone.
+    /// Rows that one answer has at most.
     static let rowsMax = 10_000
 
     /// Few rows, written all the time: half of each page stays free for their next versions.
@@ -257,11 +257,13 @@ struct RegisterTable: Sendable {
         """
     }
 
-    /// One row more than the most; registers of gateways first.
+    /// What matters most comes first: what is set once, the gateways that told something last, and
+    /// marks of shards that are gone. So each gateway that lives is there, however many registers a
+    /// crash loop leaves.
     var selection: String {
         """
         SELECT name, value, revision FROM \(table.quoted)
-        ORDER BY name LIKE 'gone.%', name LIMIT \(Self.rowsMax + 1)
+        ORDER BY name LIKE 'gone.%', name LIKE 'node.%', revision DESC LIMIT \(Self.rowsMax)
         """
     }
 }
