@@ -132,7 +132,12 @@ final class FleetLoop {
     func look() throws(CommitLogError) {
         var registers = try cluster.registers()
         registers[own.name] = nil
-        if let key = registers[MessageSeal.register]?.value { fleet.messages.use(key: key) }
+        if let key = registers[MessageSeal.register]?.value {
+            fleet.messages.use(key: key)
+        } else if let key = fleet.messages.key {
+            // Brokers drop the oldest register when there are too many.
+            try cluster.set(MessageSeal.register, to: key)
+        }
         watch.look(at: registers, .now)
         gone = ShardDirectories.gone(registers)
         for (name, epoch) in own.shards where name != job?.shard {

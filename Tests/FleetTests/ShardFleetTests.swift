@@ -342,6 +342,16 @@ import Testing
         #expect(other.status.fleet?.shards.count == 1 && other.status.fleet?.adoptions == 0)
     }
 
+    @Test("A lost key of the messages comes back")
+    func lostKey() throws {
+        let machine = trial.machine("a")
+        _ = try trial.start(machine)
+        let view = try trial.openView()
+        let key = try #require(try view.registers()[MessageSeal.register]?.value)
+        try view.set(MessageSeal.register, to: nil)
+        #expect(eventually { (try? view.registers()[MessageSeal.register]?.value) == key })
+    }
+
     @Test("Gateways that keep logs differently are told, and adopt each other's shards")
     func unlikeDurability() throws {
         let (a, b) = (trial.machine("a"), trial.machine("b"))

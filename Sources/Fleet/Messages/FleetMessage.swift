@@ -149,7 +149,8 @@ struct MessageSeal: Equatable, Sendable {
     private static let callBit: UInt8 = 1
     private static let toAllBit: UInt8 = 2
 
-    private let clusterKey: [UInt8]
+    /// What the register has.
+    let clusterKey: [UInt8]
     private let ownKey: [UInt8]
 
     static func newKey() -> [UInt8] { randomBytes(AESGCM.keyBytes) }

@@ -80,6 +80,9 @@ final class FleetMessages: Sendable {
         }
     }
 
+    /// The cluster's key; nil: it is not known yet.
+    var key: [UInt8]? { state.withLock(\.seal)?.clusterKey }
+
     /// From now on this gateway has its name. One that waits for it must not keep others waiting.
     func takeName() { hasName.store(true, ordering: .releasing) }
 

@@ -11,7 +11,7 @@ struct ToldRepeats {
 
     private struct Slot {
         let logs: UInt32
-        /// Seconds of the monotonic clock.
+        /// Seconds of the clock since the boot.
         let told: UInt32
     }
 
