@@ -3,11 +3,12 @@ package import NATS
 package import System
 
 /// A shard's commit log in a stream of NATS JetStream. The fence is the stream's expected last
-/// sequence. Only the stream's leader checks it, against all that it has proposed; what another
-/// leader proposed before is in the log of each majority that elects a leader.
+/// sequence. Only the stream's leader checks it, against all that it has proposed. A new leader has
+/// all that a majority stored, and checks nothing before it has applied that; what only a deposed
+/// leader proposed is never confirmed.
 package final class JetStreamLog: EngineLog {
-    /// The version that the proofs run with. Older servers lose messages when their cluster changes,
-    /// confirm before they sync, or begin a term with a wrong last sequence.
+    /// The version that the proofs run with. Older servers lose messages when their cluster
+    /// changes, confirm before they sync, or begin a term with a wrong last sequence.
     package static let minimumVersion = ServerVersion(2, 15, 1)
 
     private let setup: StreamSetup
