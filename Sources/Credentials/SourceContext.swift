@@ -39,7 +39,7 @@ package struct SourceContext: Sendable, CustomStringConvertible, CustomReflectab
 /// The time of day and a way to wait for it; tests replace it.
 package struct CredentialClock: Sendable {
     package var now: @Sendable () -> WallTime
-    /// The monotonic clock, which shows when the time of day jumps.
+    /// The clock since the boot, which shows when the time of day jumps.
     package var moment: @Sendable () -> Moment
     /// Sleeps until a wake-up or the given time; nil waits without limit. It may return early.
     package var sleep: @Sendable (WakeUp, WallTime?) -> Void

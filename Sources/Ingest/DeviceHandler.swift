@@ -230,7 +230,7 @@ package final class DeviceHandler: RequestHandler {
         tables.refresh()
         switch admitted {
         case let logs as AdmittedLogs where logs.tables == tables.generations:
-            return take(logs, head, body, responder)
+            return take(logs, of: head, body: body, responder)
         case let other as AdmittedRequest where other.tables == tables.generations:
             return handle(head, other.subject, body: body, responder)
         default: break
@@ -271,15 +271,15 @@ package final class DeviceHandler: RequestHandler {
         case .preflight(let route):
             let headers = tables.access.preflightHeaders
             responder.send(answers.preflight(route, headers, tables.crossOrigin(head)))
-        case .logs(let logs): take(logs, head, body, responder)
+        case .logs(let logs): take(logs, of: head, body: body, responder)
         }
     }
 
     /// Answers now if the logs are refused, otherwise when they are durable.
     private func take(
         _ logs: AdmittedLogs,
-        _ head: RequestHead,
-        _ body: UnsafeRawBufferPointer,
+        of head: RequestHead,
+        body: UnsafeRawBufferPointer,
         _ responder: Responder
     ) {
         let draft = capture(head, logs)

@@ -27,7 +27,7 @@ package struct SandboxConfiguration: Sendable {
     package var loops: Int = 2
     /// The time of day; tests replace it.
     package var clock: @Sendable () -> WallTime = { .now }
-    /// The monotonic clock for rate limits.
+    /// The clock for rate limits.
     package var moment: @Sendable () -> Moment = { .now }
 
     package init(listen: ListenAddress, keys: [Credential], storage: String? = nil) {

@@ -220,6 +220,8 @@ final class ShardLog: ChangeLog {
         _ directory: DataDirectory,
         ofSchema schema: UInt32
     ) throws(SQLiteError) {
+        // Before the rest is read: meanwhile the owner may finish a base, and trim.
+        let first = try firstEntry()
         applied = nil
         scratchSchema = 0
         base.forget()
@@ -248,18 +250,19 @@ final class ShardLog: ChangeLog {
                     + "run sluice shards add with its directory again"
             )
         }
-        try checkUntrimmed()
+        // Only what a whole base replaces is trimmed, so a trimmed log without one is not new.
+        guard first > 1 else { return }
+        throw .commitLog(
+            .corrupt,
+            "the log begins with entry \(first) and has no whole base, so what it held before is gone; restore the "
+                + "log from a backup"
+        )
     }
 
-    /// Only what a whole base replaces is trimmed, so a trimmed log without one is not new.
-    private func checkUntrimmed() throws(SQLiteError) {
+    /// The number of the log's first entry; 1: it has none.
+    private func firstEntry() throws(SQLiteError) -> UInt64 {
         do throws(CommitLogError) {
-            let first = try log.read(from: 1, atMost: bytesOfOneEntry).first?.number ?? 1
-            guard first > 1 else { return }
-            throw .damaged(
-                "the log begins with entry \(first) and has no whole base, so what it held before is gone; restore "
-                    + "the log from a backup"
-            )
+            return try log.read(from: 1, atMost: bytesOfOneEntry).first?.number ?? 1
         } catch {
             throw SQLiteError(error)
         }

@@ -128,8 +128,8 @@ extension AgeBasis {
     }
 }
 
-/// The time of day, continued by the monotonic clock. It follows a step of the system's time only
-/// when the owner asks, who then knows that older stamps do not tell ages.
+/// The time of day, continued by the clock since the boot. It follows a step of the system's time
+/// only when the owner asks, who then knows that older stamps do not tell ages.
 struct QueueClock: Sendable {
     let now: @Sendable () -> WallTime
     /// Follows the system's time. Returns the step since the last call.
