@@ -199,20 +199,23 @@ import Testing
 
     @Test("A log that was trimmed and has no whole base is not taken for a new one")
     func lostBase() throws {
-        let store = try queue()
+        let directory = place()
+        let store = try queue(in: directory)
         #expect(store.store(batch(1...5)) == .stored)
         store.close()
-        try queue().close()
+        try queue(in: directory).close()
         let kinds = try log.entries.map { try CommitEntry($0.bytes).kind }
         let epoch = try #require(kinds.lastIndex(of: .epoch))
         #expect(!kinds[epoch...].contains(.changes))
         let rest = log.copy()
         rest.damage { $0.removeFirst(epoch) }
         #expect {
-            try queue(on: rest)
+            try queue(on: rest, in: directory)
         } throws: { error in
             (error as? QueueError)?.kind == .corrupt && "\(error)".contains("has no whole base")
         }
+        // The copy, which may be the last one, is as it was.
+        #expect(try StoredLogs.ofQueue(in: directory, isScratch: true)?.queued == 5)
         // Nothing was written to it.
         #expect(rest.entries.count == kinds.count - epoch)
     }

@@ -15,6 +15,8 @@ struct DataDirectory {
     var base: String { path + "/base.db" }
     /// The same with its free pages.
     var baseDraft: String { path + "/base.draft" }
+    /// A database that is restored from a log and not whole yet.
+    var restoreDraft: String { path + "/restore.draft" }
 
     /// Removes a base, also one that a process left that was killed.
     func removeBase() {
@@ -98,6 +100,16 @@ struct DataDirectory {
     func removeDatabase() {
         for suffix in ["", "-wal", "-shm", "-journal"] { unlink(database + suffix) }
     }
+
+    /// Makes what was restored the scratch database.
+    func useRestored() throws(SQLiteError) {
+        removeDatabase()
+        try withSystemErrors(of: database) { () throws(SystemError) in
+            _ = try system("rename") { rename(restoreDraft, database) }
+        }
+    }
+
+    func dropRestored() { unlink(restoreDraft) }
 
     /// An entry that a commit log had; nil: none is known here.
     var knownPosition: (entry: UInt64, log: String)? {

@@ -44,7 +44,7 @@ extension StoredLogs {
         let directory = DataDirectory(path: directory, isScratch: true)
         directory.removeDatabase()
         directory.removeBase()
-        for file in [directory.position, directory.lock] { unlink(file) }
+        for file in [directory.position, directory.lock, directory.restoreDraft] { unlink(file) }
         rmdir(directory.path)
     }
 

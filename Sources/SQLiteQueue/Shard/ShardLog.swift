@@ -215,7 +215,8 @@ final class ShardLog: ChangeLog {
         return UInt32(found)
     }
 
-    /// Writes the log's first whole base of at least this schema as the scratch database.
+    /// Makes the log's first whole base of at least this schema the scratch database. The one that
+    /// is there stays until then: of a damaged log it may be the only copy.
     private func restoreBase(
         _ directory: DataDirectory,
         ofSchema schema: UInt32
@@ -226,23 +227,22 @@ final class ShardLog: ChangeLog {
         scratchSchema = 0
         base.forget()
         base.forgetCounts()
-        directory.removeDatabase()
+        defer { directory.dropRestored() }
         try checkRoom(directory)
-        var draft = BaseDraft(of: directory.database)
+        var draft = BaseDraft(of: directory.restoreDraft)
         var reader = CommitReader(log, after: .start)
         while let commit = try next(&reader) {
             if commit.kind == .baseBegins { base.began() }
             base.countCommit(commit.body.count, until: reader.position.entry)
             if commit.kind == .baseChunk { try checkRoom(directory) }
             guard commit.schema >= schema, let head = try draft.take(commit) else { continue }
+            try directory.useRestored()
             base.finishReading(beginning: head.start.entry + 1)
             scratchSchema = head.schema
             // Commits may lie between the pieces.
             applied = draft.isInterrupted ? head.start : reader.position
             return
         }
-        // A base that its writer gave up.
-        directory.removeDatabase()
         guard !draft.isMoved else {
             throw .commitLog(
                 .refused,
@@ -251,12 +251,14 @@ final class ShardLog: ChangeLog {
             )
         }
         // Only what a whole base replaces is trimmed, so a trimmed log without one is not new.
-        guard first > 1 else { return }
-        throw .commitLog(
-            .corrupt,
-            "the log begins with entry \(first) and has no whole base, so what it held before is gone; restore the "
-                + "log from a backup"
-        )
+        guard first == 1 else {
+            throw .commitLog(
+                .corrupt,
+                "the log begins with entry \(first) and has no whole base, so what it held before is gone; restore "
+                    + "the log from a backup, and keep \(directory.database), which may be the last copy"
+            )
+        }
+        directory.removeDatabase()
     }
 
     /// The number of the log's first entry; 1: it has none.
