@@ -139,6 +139,7 @@ final class FleetLoop {
             try cluster.set(MessageSeal.register, to: key)
         }
         watch.look(at: registers, .now)
+        watch.note(fleet.messages.takeToldEnds())
         gone = ShardDirectories.gone(registers)
         for (name, epoch) in own.shards where name != job?.shard {
             if let successor = watch.successor(of: epoch, in: name) {

@@ -84,6 +84,13 @@ package final class ShardFleet: Sendable {
         }
     }
 
+    /// The last entries of the logs of this gateway's shards.
+    var ends: [String: UInt64] {
+        var ends: [String: UInt64] = [:]
+        for shard in openShards { ends[shard.name] = UInt64(max(0, shard.queue.lastEntry)) }
+        return ends
+    }
+
     func openShard(named name: String) -> OwnedShard? { openShards.first { $0.name == name } }
 
     /// Another gateway has the home shard, and no other one is open yet.

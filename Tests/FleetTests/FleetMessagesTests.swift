@@ -39,6 +39,24 @@ import Testing
         #expect(eventually { first.status.fleet?.messages.knownRepeats == 1 })
     }
 
+    @Test("How far the logs go is told at once, also without requests that may be repeated")
+    func ends() throws {
+        let (view, key) = (try trial.openView(), MessageSeal.newKey())
+        let one = try messages(view.messenger(for: "a", .silent), "a", life: "1", key)
+        let two = try messages(view.messenger(for: "b", .silent), "b", life: "2", key)
+        defer { for messages in [one, two] { messages.stop() } }
+        let end = SharedValue<UInt64>(5)
+        one.tellEnds { ["a~1": end.now] }
+        #expect(eventually { two.takeToldEnds() == ["a~1": 5] })
+        end.change { $0 = 6 }
+        one.tell(identity(1))
+        #expect(eventually { two.takeToldEnds() == ["a~1": 6] })
+        #expect(two.first(of: identity(1)) == identity(1))
+        end.change { $0 = 7 }
+        #expect(eventually { two.takeToldEnds() == ["a~1": 7] })
+        #expect(one.takeToldEnds().isEmpty)
+    }
+
     @Test("What a gateway could not tell is counted, and its devices notice nothing")
     func untold() throws {
         let machine = trial.machine("a")
@@ -108,7 +126,7 @@ import Testing
     }
 
     private func messages(
-        _ messenger: RecordingMessenger,
+        _ messenger: any ClusterMessenger,
         _ node: String,
         life: String,
         _ key: [UInt8]
@@ -324,6 +342,7 @@ import Testing
         let contents: [FleetMessage.Content] = [
             .repeats([], sentAt: WallTime(seconds: 1)),
             .repeats([identity(1), identity(2, "")], sentAt: WallTime(seconds: -1)),
+            .repeats([identity(1)], ends: ["a~1": 7, "b~2": .max], sentAt: WallTime(seconds: 2)),
             .question(7, challenge: 8, []),
             .question(UInt64.max, challenge: UInt64.max, [1, 2, 3]),
             .answer(0, [9]), .call(1), .here(2, challenge: 4), .busy(3),
@@ -332,10 +351,15 @@ import Testing
             let message = FleetMessage(life: "0a1b", node: "gw-1", content)
             #expect(FleetMessage(message.bytes) == message)
             for length in 0..<message.bytes.count {
-                // A question that ends early is another question; nothing else can be read.
-                if case .repeats = FleetMessage(Array(message.bytes.prefix(length)))?.content {
+                // A question that ends early is another question, and an older gateway tells no
+                // ends; nothing else can be read.
+                let part = FleetMessage(Array(message.bytes.prefix(length)))?.content
+                guard case .repeats(let some, let ends, _) = part else { continue }
+                guard case .repeats(some, _, _) = content else {
                     Issue.record("a part of a message was read")
+                    continue
                 }
+                #expect(ends.isEmpty)
             }
             #expect(FleetMessage([1] + message.bytes.dropFirst()) == nil)
         }

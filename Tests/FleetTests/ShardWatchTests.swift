@@ -73,6 +73,20 @@ import Testing
         #expect(orphans(72) == [Self.shard])
     }
 
+    @Test("The end that an owner told last counts, also if the list and its register are behind")
+    mutating func toldEnd() {
+        var owner = register("a", owns: [Self.shard])
+        owner.entries = [Self.shard: 3]
+        watch.note([Self.shard: 9])
+        look(0...3, owner: owner)
+        // The shard was not known then.
+        #expect(watch.lastEntry(of: Self.shard) == 7)
+        watch.note([Self.shard: 9, "other": 5])
+        watch.note([Self.shard: 8])
+        look(4...6, owner: owner)
+        #expect(watch.lastEntry(of: Self.shard) == 9 && watch.lastEntry(of: "other") == 0)
+    }
+
     @Test("What a gateway sees after a time in which it saw nothing says nothing about others")
     mutating func gap() {
         let owner = register("a", owns: [Self.shard])

@@ -15,7 +15,7 @@ struct ShardWatch {
     /// What a list told of a shard. Lists leave out shards without a leader.
     private struct Listed {
         var at: Moment
-        /// The highest last entry that the log ever had.
+        /// The highest last entry that the log ever had, also as its owner told.
         var highest: UInt64
     }
 
@@ -84,6 +84,14 @@ struct ShardWatch {
         // A time without a list says nothing about shards either.
         if isGap { listed = listed.mapValues { Listed(at: now, highest: $0.highest) } }
         listed = listed.filter { now - $0.value.at <= timing.forgetAfter }
+    }
+
+    /// Takes the last entries that owners told in messages.
+    mutating func note(_ told: [String: UInt64]) {
+        for (shard, entry) in told {
+            guard let highest = listed[shard]?.highest else { continue }
+            listed[shard]?.highest = max(highest, entry)
+        }
     }
 
     /// The last entry that the log of a shard had, as it was seen and as its owners told.

@@ -5,8 +5,8 @@ import System
 /// A message between gateways. One of another version is ignored.
 struct FleetMessage: Equatable {
     enum Content: Equatable {
-        /// Requests that the sender has stored.
-        case repeats([BatchIdentity], sentAt: WallTime)
+        /// Requests that the sender has stored, and the last entries of its shards' logs.
+        case repeats([BatchIdentity], ends: [String: UInt64] = [:], sentAt: WallTime)
         /// With the challenge of the recipient, which `here` has told.
         case question(UInt64, challenge: UInt64, [UInt8])
         case answer(UInt64, [UInt8])
@@ -25,6 +25,8 @@ struct FleetMessage: Equatable {
     private static let version: UInt8 = 2
     /// More are sent in several messages.
     static let repeatsMax = 2000
+    /// More than a gateway has shards.
+    static let endsMax = 64
 
     /// The life of a gateway that sent it, as `NodeRegister` names it.
     let life: String
@@ -49,7 +51,7 @@ struct FleetMessage: Equatable {
             if let id { append(id, 8) }
         }
         switch content {
-        case .repeats(let repeats, let time):
+        case .repeats(let repeats, let ends, let time):
             begin(.repeats)
             append(UInt64(bitPattern: time.nanoseconds), 8)
             append(UInt64(repeats.count), 2)
@@ -57,6 +59,12 @@ struct FleetMessage: Equatable {
                 append(one.digest)
                 append(one.receipt)
                 append(UInt64(one.logs), 4)
+            }
+            // Older gateways do not read on.
+            append(UInt64(ends.count), 2)
+            for (shard, entry) in ends.sorted(by: { $0.key < $1.key }) {
+                append(Array(shard.utf8.prefix(255)))
+                append(entry, 8)
             }
         case .question(let id, let challenge, let body):
             begin(.question, id)
@@ -119,8 +127,16 @@ struct FleetMessage: Equatable {
                 else { return nil }
                 repeats.append(BatchIdentity(digest: digest, receipt: receipt, logs: Int(logs)))
             }
+            var ends: [String: UInt64] = [:]
+            if !rest.isEmpty {
+                guard let count = number(2), count <= Self.endsMax else { return nil }
+                for _ in 0..<count {
+                    guard let shard = text(), let entry = number(8) else { return nil }
+                    ends[String(decoding: shard, as: UTF8.self)] = entry
+                }
+            }
             let sent = WallTime(nanoseconds: Int64(bitPattern: time))
-            content = .repeats(repeats, sentAt: sent)
+            content = .repeats(repeats, ends: ends, sentAt: sent)
         case .question, .here:
             guard let id = number(8), let challenge = number(8) else { return nil }
             content =

@@ -11,6 +11,11 @@ import System
 final class FleetMessages: Sendable {
     /// Requests are told together, at most so often. A device repeats one later than that.
     private static let tellEvery = Duration.milliseconds(10)
+    /// How far the logs go is told with requests, or so often. What was stored after that can be
+    /// missing from a log without anyone noticing it.
+    private static let endsEvery = Duration.milliseconds(100)
+    /// Shards of others whose last entries are kept until they are taken.
+    private static let toldEndsMax = 4096
     /// What waits to be told while the engine does not take it. The rest is not told.
     private static let untoldMax = 20_000
     /// Replies to calls and refusals that wait to be sent. Further ones are dropped.
@@ -28,6 +33,10 @@ final class FleetMessages: Sendable {
         fileprivate var untold: [BatchIdentity] = []
         fileprivate var replies: [Reply] = []
         var questions = QuestionBook()
+        /// The last entries of this gateway's shards; nil: it has none yet.
+        fileprivate var ends: (@Sendable () -> [String: UInt64])?
+        /// Those that other gateways told since they were last taken.
+        fileprivate var toldEnds: [String: UInt64] = [:]
         var figures = FleetStatus.Messages()
     }
 
@@ -93,8 +102,11 @@ final class FleetMessages: Sendable {
         ending.signal()
         worker.withLock { $0.take() }?.join()
         messenger.stop()
-        // The answerer may hold the queue, which holds this.
-        state.withLock { $0.questions.answerer = nil }
+        // They may hold the queue, which holds this.
+        state.withLock { state in
+            state.questions.answerer = nil
+            state.ends = nil
+        }
     }
 
     var figures: FleetStatus.Messages {
@@ -107,6 +119,21 @@ final class FleetMessages: Sendable {
 
     /// Why the others cannot be heard; nil: they can.
     var problem: String? { messenger.problem }
+
+    // MARK: - Ends of logs
+
+    func tellEnds(_ ends: @escaping @Sendable () -> [String: UInt64]) {
+        state.withLock { $0.ends = ends }
+        wake.signal()
+    }
+
+    /// Takes the last entries of shards that others have told since the last call.
+    func takeToldEnds() -> [String: UInt64] {
+        state.withLock { state in
+            defer { state.toldEnds = [:] }
+            return state.toldEnds
+        }
+    }
 
     // MARK: - Repeats
 
@@ -133,21 +160,26 @@ final class FleetMessages: Sendable {
     }
 
     private func run() {
+        var told: [String: UInt64] = [:]
         while !isStopping.load(ordering: .acquiring) {
-            wake.wait(timeout: nil)
-            let (untold, replies) = state.withLock { state in
+            wake.wait(timeout: state.withLock(\.ends) == nil ? nil : Self.endsEvery)
+            let (untold, replies, ends) = state.withLock { state in
                 defer { (state.untold, state.replies) = ([], []) }
-                return (state.untold, state.replies)
+                return (state.untold, state.replies, state.ends)
             }
             for reply in replies {
                 _ = send(reply.content, to: reply.node)
                 if case .answer = reply.content { state.withLock { $0.questions.answered() } }
             }
-            guard !untold.isEmpty else { continue }
-            for start in stride(from: 0, to: untold.count, by: FleetMessage.repeatsMax) {
+            let news = ends?() ?? [:]
+            guard !untold.isEmpty || news != told else { continue }
+            for start in stride(from: 0, to: max(untold.count, 1), by: FleetMessage.repeatsMax) {
                 let some = Array(untold[start...].prefix(FleetMessage.repeatsMax))
-                guard !send(.repeats(some, sentAt: .now), to: nil) else { continue }
-                state.withLock { $0.figures.untoldRepeats += some.count }
+                if send(.repeats(some, ends: news, sentAt: .now), to: nil) {
+                    told = news
+                } else {
+                    state.withLock { $0.figures.untoldRepeats += some.count }
+                }
             }
             // What comes meanwhile goes together.
             ending.wait(timeout: Self.tellEvery)
@@ -182,6 +214,17 @@ final class FleetMessages: Sendable {
         }
     }
 
+    /// An older message that comes again changes nothing.
+    private func note(_ ends: [String: UInt64]) {
+        state.withLock { state in
+            for (shard, entry) in ends {
+                let known = state.toldEnds[shard]
+                guard known != nil || state.toldEnds.count < Self.toldEndsMax else { return }
+                state.toldEnds[shard] = max(known ?? 0, entry)
+            }
+        }
+    }
+
     private func take(_ part: [UInt8]) {
         let whole = parts.withLock { $0.add(part, .now) }
         guard let whole, let seal = state.withLock(\.seal),
@@ -189,7 +232,8 @@ final class FleetMessages: Sendable {
             message.life != life
         else { return }
         switch message.content {
-        case .repeats(let repeats, let time):
+        case .repeats(let repeats, let ends, let time):
+            note(ends)
             let age = max(.zero, WallTime.now - time)
             guard age < repeatsAgeMax, time - .now < repeatsAgeMax else { return }
             // A message that comes again makes no request younger.
