@@ -107,6 +107,15 @@ final class FleetLoop {
     }
 
     func tell() throws(CommitLogError) {
+        describeShards()
+        own.destinations = fleet.destinations.sorted()
+        let status = fleet.status
+        own.ledger = status.ledger
+        own.problem = status.problem?.description
+        try cluster.set(own.name, to: own.bytes)
+    }
+
+    private func describeShards() {
         let home = fleet.home
         let isHomeLost = fleet.isHomeLost
         own.home = isHomeLost ? nil : home.name
@@ -121,11 +130,6 @@ final class FleetLoop {
         if let name = job?.shard, own.shards[name] == nil {
             own.shards[name] = NodeRegister.readingEpoch
         }
-        own.destinations = fleet.destinations.sorted()
-        let status = fleet.status
-        own.ledger = status.ledger
-        own.problem = status.problem?.description
-        try cluster.set(own.name, to: own.bytes)
     }
 
     /// Finds out if another gateway has taken a shard.
@@ -244,6 +248,8 @@ final class FleetLoop {
 
     /// A gateway that comes back gets its home shard first; what it had adopted is free.
     private func leave() {
+        // It may stop before its first heartbeat, and its next life looks for its home by this.
+        if own.shards.isEmpty { describeShards() }
         own.isStopped = true
         do throws(CommitLogError) {
             try cluster.set(own.name, to: own.bytes)

@@ -297,6 +297,18 @@ import Testing
         #expect(gateway.wait { $0.fleet?.refusedOrphans[shard]?.contains("lost entries") ?? false })
     }
 
+    @Test("A gateway that stops at once leaves the name of its home shard")
+    func shortLife() throws {
+        let view = try trial.openView()
+        for _ in 0..<40 {
+            let fleet = try trial.start(trial.machine("a"))
+            let home = try fleet.home()
+            fleet.close()
+            let left = try view.registers().values.compactMap { NodeRegister($0.value) }
+            #expect(left.contains { $0.isStopped && $0.home == home && $0.shards[home] != nil })
+        }
+    }
+
     @Test("A start waits for a shard that the servers do not list yet")
     func unlistedHome() throws {
         let machine = trial.machine("a")
