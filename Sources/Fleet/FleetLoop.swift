@@ -122,10 +122,7 @@ final class FleetLoop {
         own.shards = [:]
         if !isHomeLost { own.shards[home.name] = home.queue.epoch }
         for shard in fleet.adopted { own.shards[shard.name] = shard.queue.epoch }
-        own.entries = [:]
-        for shard in fleet.openShards where own.shards[shard.name] != nil {
-            own.entries[shard.name] = shard.queue.lastEntry
-        }
+        own.entries = fleet.lastEntries.filter { own.shards[$0.key] != nil }.mapValues { Int($0) }
         // The epoch is unknown before the log is read; no other takes this one for its successor.
         if let name = job?.shard, own.shards[name] == nil {
             own.shards[name] = NodeRegister.readingEpoch
@@ -143,7 +140,7 @@ final class FleetLoop {
             try cluster.set(MessageSeal.register, to: key)
         }
         watch.look(at: registers, .now)
-        watch.note(fleet.messages.takeToldEnds())
+        watch.note(fleet.messages.takeToldEntries())
         gone = ShardDirectories.gone(registers)
         for (name, epoch) in own.shards where name != job?.shard {
             if let successor = watch.successor(of: epoch, in: name) {

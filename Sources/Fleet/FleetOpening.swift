@@ -104,7 +104,7 @@ package final class FleetOpening: Sendable {
             let keeper = try FleetKeeper(opener, fleet, own, holding: lock)
             fleet.keep(by: keeper)
             losses.tell(keeper.whenLost(.home, home.name))
-            messages.tellEnds { [weak fleet] in fleet?.ends ?? [:] }
+            messages.tellEntries { [weak fleet] in fleet?.lastEntries ?? [:] }
         } catch {
             home.queue.close()
             throw .refused(error.description)

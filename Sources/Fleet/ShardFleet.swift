@@ -84,11 +84,11 @@ package final class ShardFleet: Sendable {
         }
     }
 
-    /// The last entries of the logs of this gateway's shards.
-    var ends: [String: UInt64] {
-        var ends: [String: UInt64] = [:]
-        for shard in openShards { ends[shard.name] = UInt64(max(0, shard.queue.lastEntry)) }
-        return ends
+    /// The last entries of this gateway's shards.
+    var lastEntries: [String: UInt64] {
+        var entries: [String: UInt64] = [:]
+        for shard in openShards { entries[shard.name] = UInt64(max(0, shard.queue.lastEntry)) }
+        return entries
     }
 
     func openShard(named name: String) -> OwnedShard? { openShards.first { $0.name == name } }

@@ -40,21 +40,21 @@ import Testing
     }
 
     @Test("How far the logs go is told at once, also without requests that may be repeated")
-    func ends() throws {
+    func lastEntries() throws {
         let (view, key) = (try trial.openView(), MessageSeal.newKey())
         let one = try messages(view.messenger(for: "a", .silent), "a", life: "1", key)
         let two = try messages(view.messenger(for: "b", .silent), "b", life: "2", key)
         defer { for messages in [one, two] { messages.stop() } }
         let end = SharedValue<UInt64>(5)
-        one.tellEnds { ["a~1": end.now] }
-        #expect(eventually { two.takeToldEnds() == ["a~1": 5] })
+        one.tellEntries { ["a~1": end.now] }
+        #expect(eventually { two.takeToldEntries() == ["a~1": 5] })
         end.change { $0 = 6 }
         one.tell(identity(1))
-        #expect(eventually { two.takeToldEnds() == ["a~1": 6] })
+        #expect(eventually { two.takeToldEntries() == ["a~1": 6] })
         #expect(two.first(of: identity(1)) == identity(1))
         end.change { $0 = 7 }
-        #expect(eventually { two.takeToldEnds() == ["a~1": 7] })
-        #expect(one.takeToldEnds().isEmpty)
+        #expect(eventually { two.takeToldEntries() == ["a~1": 7] })
+        #expect(one.takeToldEntries().isEmpty)
     }
 
     @Test("What a gateway could not tell is counted, and its devices notice nothing")
@@ -342,7 +342,11 @@ import Testing
         let contents: [FleetMessage.Content] = [
             .repeats([], sentAt: WallTime(seconds: 1)),
             .repeats([identity(1), identity(2, "")], sentAt: WallTime(seconds: -1)),
-            .repeats([identity(1)], ends: ["a~1": 7, "b~2": .max], sentAt: WallTime(seconds: 2)),
+            .repeats(
+                [identity(1)],
+                entries: ["a~1": 7, "b~2": .max],
+                sentAt: WallTime(seconds: 2)
+            ),
             .question(7, challenge: 8, []),
             .question(UInt64.max, challenge: UInt64.max, [1, 2, 3]),
             .answer(0, [9]), .call(1), .here(2, challenge: 4), .busy(3),
@@ -352,14 +356,14 @@ import Testing
             #expect(FleetMessage(message.bytes) == message)
             for length in 0..<message.bytes.count {
                 // A question that ends early is another question, and an older gateway tells no
-                // ends; nothing else can be read.
+                // entries; nothing else can be read.
                 let part = FleetMessage(Array(message.bytes.prefix(length)))?.content
-                guard case .repeats(let some, let ends, _) = part else { continue }
+                guard case .repeats(let some, let entries, _) = part else { continue }
                 guard case .repeats(some, _, _) = content else {
                     Issue.record("a part of a message was read")
                     continue
                 }
-                #expect(ends.isEmpty)
+                #expect(entries.isEmpty)
             }
             #expect(FleetMessage([1] + message.bytes.dropFirst()) == nil)
         }

@@ -5,8 +5,8 @@ import System
 /// A message between gateways. One of another version is ignored.
 struct FleetMessage: Equatable {
     enum Content: Equatable {
-        /// Requests that the sender has stored, and the last entries of its shards' logs.
-        case repeats([BatchIdentity], ends: [String: UInt64] = [:], sentAt: WallTime)
+        /// Requests that the sender has stored, and the last entries of its shards.
+        case repeats([BatchIdentity], entries: [String: UInt64] = [:], sentAt: WallTime)
         /// With the challenge of the recipient, which `here` has told.
         case question(UInt64, challenge: UInt64, [UInt8])
         case answer(UInt64, [UInt8])
@@ -26,7 +26,7 @@ struct FleetMessage: Equatable {
     /// More are sent in several messages.
     static let repeatsMax = 2000
     /// More than a gateway has shards.
-    static let endsMax = 64
+    static let entriesMax = 64
 
     /// The life of a gateway that sent it, as `NodeRegister` names it.
     let life: String
@@ -51,7 +51,7 @@ struct FleetMessage: Equatable {
             if let id { append(id, 8) }
         }
         switch content {
-        case .repeats(let repeats, let ends, let time):
+        case .repeats(let repeats, let entries, let time):
             begin(.repeats)
             append(UInt64(bitPattern: time.nanoseconds), 8)
             append(UInt64(repeats.count), 2)
@@ -61,8 +61,8 @@ struct FleetMessage: Equatable {
                 append(UInt64(one.logs), 4)
             }
             // Older gateways do not read on.
-            append(UInt64(ends.count), 2)
-            for (shard, entry) in ends.sorted(by: { $0.key < $1.key }) {
+            append(UInt64(entries.count), 2)
+            for (shard, entry) in entries.sorted(by: { $0.key < $1.key }) {
                 append(Array(shard.utf8.prefix(255)))
                 append(entry, 8)
             }
@@ -127,16 +127,16 @@ struct FleetMessage: Equatable {
                 else { return nil }
                 repeats.append(BatchIdentity(digest: digest, receipt: receipt, logs: Int(logs)))
             }
-            var ends: [String: UInt64] = [:]
+            var entries: [String: UInt64] = [:]
             if !rest.isEmpty {
-                guard let count = number(2), count <= Self.endsMax else { return nil }
+                guard let count = number(2), count <= Self.entriesMax else { return nil }
                 for _ in 0..<count {
                     guard let shard = text(), let entry = number(8) else { return nil }
-                    ends[String(decoding: shard, as: UTF8.self)] = entry
+                    entries[String(decoding: shard, as: UTF8.self)] = entry
                 }
             }
             let sent = WallTime(nanoseconds: Int64(bitPattern: time))
-            content = .repeats(repeats, ends: ends, sentAt: sent)
+            content = .repeats(repeats, entries: entries, sentAt: sent)
         case .question, .here:
             guard let id = number(8), let challenge = number(8) else { return nil }
             content =

@@ -3,8 +3,8 @@ import Queue
 import Synchronization
 import System
 
-/// Messages of this gateway and the others: stored requests, so that all recognise repetitions, and
-/// questions of operators (`FleetMessages+Questions`).
+/// Messages of this gateway and the others: stored requests, so that all recognise repetitions, the
+/// last entries of shards, and questions of operators (`FleetMessages+Questions`).
 ///
 /// No promise depends on them: a lost message costs a repetition stored twice, or an answer that
 /// says who is missing.
@@ -13,9 +13,9 @@ final class FleetMessages: Sendable {
     private static let tellEvery = Duration.milliseconds(10)
     /// How far the logs go is told with requests, or so often. What was stored after that can be
     /// missing from a log without anyone noticing it.
-    private static let endsEvery = Duration.milliseconds(100)
+    private static let entriesEvery = Duration.milliseconds(100)
     /// Shards of others whose last entries are kept until they are taken.
-    private static let toldEndsMax = 4096
+    private static let toldEntriesMax = 4096
     /// What waits to be told while the engine does not take it. The rest is not told.
     private static let untoldMax = 20_000
     /// Replies to calls and refusals that wait to be sent. Further ones are dropped.
@@ -33,10 +33,10 @@ final class FleetMessages: Sendable {
         fileprivate var untold: [BatchIdentity] = []
         fileprivate var replies: [Reply] = []
         var questions = QuestionBook()
-        /// The last entries of this gateway's shards; nil: it has none yet.
-        fileprivate var ends: (@Sendable () -> [String: UInt64])?
-        /// Those that other gateways told since they were last taken.
-        fileprivate var toldEnds: [String: UInt64] = [:]
+        /// Gives the last entries of this gateway's shards; nil: it has no shards yet.
+        fileprivate var entries: (@Sendable () -> [String: UInt64])?
+        /// The last entries of other gateways' shards, until the fleet's loop takes them.
+        fileprivate var toldEntries: [String: UInt64] = [:]
         var figures = FleetStatus.Messages()
     }
 
@@ -105,7 +105,7 @@ final class FleetMessages: Sendable {
         // They may hold the queue, which holds this.
         state.withLock { state in
             state.questions.answerer = nil
-            state.ends = nil
+            state.entries = nil
         }
     }
 
@@ -120,18 +120,18 @@ final class FleetMessages: Sendable {
     /// Why the others cannot be heard; nil: they can.
     var problem: String? { messenger.problem }
 
-    // MARK: - Ends of logs
+    // MARK: - Last entries
 
-    func tellEnds(_ ends: @escaping @Sendable () -> [String: UInt64]) {
-        state.withLock { $0.ends = ends }
+    func tellEntries(_ entries: @escaping @Sendable () -> [String: UInt64]) {
+        state.withLock { $0.entries = entries }
         wake.signal()
     }
 
     /// Takes the last entries of shards that others have told since the last call.
-    func takeToldEnds() -> [String: UInt64] {
+    func takeToldEntries() -> [String: UInt64] {
         state.withLock { state in
-            defer { state.toldEnds = [:] }
-            return state.toldEnds
+            defer { state.toldEntries = [:] }
+            return state.toldEntries
         }
     }
 
@@ -162,20 +162,20 @@ final class FleetMessages: Sendable {
     private func run() {
         var told: [String: UInt64] = [:]
         while !isStopping.load(ordering: .acquiring) {
-            wake.wait(timeout: state.withLock(\.ends) == nil ? nil : Self.endsEvery)
-            let (untold, replies, ends) = state.withLock { state in
+            wake.wait(timeout: state.withLock(\.entries) == nil ? nil : Self.entriesEvery)
+            let (untold, replies, entries) = state.withLock { state in
                 defer { (state.untold, state.replies) = ([], []) }
-                return (state.untold, state.replies, state.ends)
+                return (state.untold, state.replies, state.entries)
             }
             for reply in replies {
                 _ = send(reply.content, to: reply.node)
                 if case .answer = reply.content { state.withLock { $0.questions.answered() } }
             }
-            let news = ends?() ?? [:]
+            let news = entries?() ?? [:]
             guard !untold.isEmpty || news != told else { continue }
             for start in stride(from: 0, to: max(untold.count, 1), by: FleetMessage.repeatsMax) {
                 let some = Array(untold[start...].prefix(FleetMessage.repeatsMax))
-                if send(.repeats(some, ends: news, sentAt: .now), to: nil) {
+                if send(.repeats(some, entries: news, sentAt: .now), to: nil) {
                     told = news
                 } else {
                     state.withLock { $0.figures.untoldRepeats += some.count }
@@ -215,12 +215,12 @@ final class FleetMessages: Sendable {
     }
 
     /// An older message that comes again changes nothing.
-    private func note(_ ends: [String: UInt64]) {
+    private func note(_ entries: [String: UInt64]) {
         state.withLock { state in
-            for (shard, entry) in ends {
-                let known = state.toldEnds[shard]
-                guard known != nil || state.toldEnds.count < Self.toldEndsMax else { return }
-                state.toldEnds[shard] = max(known ?? 0, entry)
+            for (shard, entry) in entries {
+                let known = state.toldEntries[shard]
+                guard known != nil || state.toldEntries.count < Self.toldEntriesMax else { return }
+                state.toldEntries[shard] = max(known ?? 0, entry)
             }
         }
     }
@@ -232,8 +232,8 @@ final class FleetMessages: Sendable {
             message.life != life
         else { return }
         switch message.content {
-        case .repeats(let repeats, let ends, let time):
-            note(ends)
+        case .repeats(let repeats, let entries, let time):
+            note(entries)
             let age = max(.zero, WallTime.now - time)
             guard age < repeatsAgeMax, time - .now < repeatsAgeMax else { return }
             // A message that comes again makes no request younger.
