@@ -206,7 +206,7 @@ let package = Package(
         // Configurations as text.
         support("TestConfiguration", uses: ["Configuration", "TestSupport"]),
         // A whole gateway in the test's process.
-        support("TestCommitLog", uses: ["System", "CommitLog"]),
+        support("TestCommitLog", uses: ["System", "CommitLog", "TestSupport"]),
         // NATS servers.
         support("TestNATS", uses: ["System", "NATS", "TestSupport"]),
         support("TestPostgreSQL", uses: ["System", "TestSupport"]),

@@ -72,8 +72,9 @@ final class FleetKeeper: Sendable {
         { [mailbox] in mailbox.post(.lost(shard, name)) }
     }
 
-    func adopt(_ name: String, knownTo entry: UInt64) -> Bool {
+    func adopt(_ reading: ShardReading, knownTo entry: UInt64) -> Bool {
         adoptions.post { [self] in
+            let name = reading.shard
             let shard = opener.newShard()
             do throws(CommitLogError) {
                 let queue = try opener.open(
@@ -81,7 +82,7 @@ final class FleetKeeper: Sendable {
                     as: shard,
                     makes: false,
                     knownTo: entry,
-                    leavesRoom: true,
+                    reading,
                     whenLost: whenLost(shard, name)
                 )
                 if let target = queue.cededTo {

@@ -48,31 +48,34 @@ extension FleetLoop {
         journal.error("shard cannot be adopted", ["shard": name, "reason": reason])
     }
 
-    /// Claims the shard, so that others leave it alone, and reads its log.
+    /// Claims the shard, and reads its log if no other gateway was first.
     private func begin(_ name: String) {
-        job = .adopting(name)
         do throws(CommitLogError) {
+            guard try claim(name) else { return job = nil }
+            let reading = ShardReading(of: name)
+            job = .adopting(reading)
             try tell()
-            try look()
-            try lookAtShards()
+            guard keeper.adopt(reading, knownTo: watch.lastEntry(of: name)) else {
+                return job = nil
+            }
+            fleet.change { $0.adopting = name }
+            journal.info("orphaned shard is read to adopt it", ["shard": name])
         } catch {
             job = nil
-            return
         }
-        // Its owner may be back. Of two that claim it at the same moment, the one whose life has
-        // the greater name gives way. Whatever happens here, the fence decides.
-        let rivals = watch.claimants(of: name, .now)
-        let isFirst = rivals.allSatisfy {
-            $0.shards[name] == NodeRegister.readingEpoch && own.life < $0.life
-        }
-        guard isFirst, !rivals.isEmpty || watch.orphans(.now).contains(name),
-            keeper.adopt(name, knownTo: watch.lastEntry(of: name))
-        else {
-            job = nil
-            return
-        }
-        fleet.change { $0.adopting = name }
-        journal.info("orphaned shard is read to adopt it", ["shard": name])
+    }
+
+    /// False if its owner is back, or another gateway has it, reads it, or has claimed it before.
+    private func claim(_ name: String) throws(CommitLogError) -> Bool {
+        // Most of many rivals come too late, and need not tell anything.
+        try look()
+        guard watch.orphans(.now).contains(name) else { return false }
+        job = .claiming(name)
+        try tell()
+        let claimed = try look()
+        try lookAtShards()
+        guard let claimed else { return false }
+        return watch.mayRead(name, claimedAt: claimed, .now)
     }
 
     private func absorbEmptied() {

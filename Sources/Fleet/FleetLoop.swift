@@ -7,12 +7,15 @@ import System
 final class FleetLoop {
     /// What the thread for adopted shards does with one of them.
     enum Job {
-        case adopting(String)
+        /// Nothing yet: others may have claimed it before.
+        case claiming(String)
+        case adopting(ShardReading)
         case absorbing(String)
 
         var shard: String {
             switch self {
-            case .adopting(let shard), .absorbing(let shard): shard
+            case .claiming(let shard), .absorbing(let shard): shard
+            case .adopting(let reading): reading.shard
             }
         }
     }
@@ -124,15 +127,20 @@ final class FleetLoop {
         for shard in fleet.adopted { own.shards[shard.name] = shard.queue.epoch }
         own.entries = fleet.lastEntries.filter { own.shards[$0.key] != nil }.mapValues { Int($0) }
         // The epoch is unknown before the log is read; no other takes this one for its successor.
-        if let name = job?.shard, own.shards[name] == nil {
-            own.shards[name] = NodeRegister.readingEpoch
+        guard let job, own.shards[job.shard] == nil else { return }
+        if case .claiming = job {
+            own.shards[job.shard] = NodeRegister.claimingEpoch
+        } else {
+            own.shards[job.shard] = NodeRegister.readingEpoch
         }
     }
 
-    /// Finds out if another gateway has taken a shard.
-    func look() throws(CommitLogError) {
+    /// Finds out if another gateway has taken a shard. Returns the revision of what this gateway
+    /// told last; nil: the others see something else.
+    @discardableResult
+    func look() throws(CommitLogError) -> UInt64? {
         var registers = try cluster.registers()
-        registers[own.name] = nil
+        let mine = registers.removeValue(forKey: own.name)
         if let key = registers[MessageSeal.register]?.value {
             fleet.messages.use(key: key)
         } else if let key = fleet.messages.key {
@@ -150,6 +158,10 @@ final class FleetLoop {
                 lose(name, to: nil)
             }
         }
+        if case .adopting(let reading)? = job, watch.mustGiveUp(reading.shard, own, .now) {
+            reading.giveUp()
+        }
+        return mine?.value == own.bytes ? mine?.revision : nil
     }
 
     func lookAtShards() throws(CommitLogError) {

@@ -88,7 +88,11 @@ package final class FleetOpening: Sendable {
             try ShardClaim(own, cluster, every: settings.timing.heartbeat)
         }
         defer { claim.stop() }
-        let home = try opener.openHome(by: choice, as: .home, whenChosen: claim.claim) { _, _ in
+        let home = try opener.openHome(by: choice, as: .home) { name throws(CommitLogError) in
+            try claim.claim(name)
+            let after = HomeChoice(for: own.node, among: shards, try cluster.registers())
+            return after.isFirst(own.name, toClaim: name)
+        } whenLost: { _, _ in
             { losses.note() }
         }
         claim.stop()

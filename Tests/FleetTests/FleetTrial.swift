@@ -164,6 +164,10 @@ extension ShardFleet {
     /// The shard that takes its logs.
     func home() throws -> String { try #require(status.fleet?.shards.first?.name) }
 
+    func has(_ shard: String) -> Bool {
+        status.fleet?.shards.contains { $0.name == shard } ?? false
+    }
+
     func storeUntilTaken(_ numbers: some Sequence<Int>) -> Bool {
         eventually { store(numbers) == .stored }
     }

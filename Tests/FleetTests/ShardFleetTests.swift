@@ -125,6 +125,57 @@ import Testing
         #expect(sum.accepted == 400 && sum.delivered == 400 && sum.isClosed)
     }
 
+    @Test("Of survivors that reach the servers slowly one takes the shard", arguments: [2, 4])
+    func oneHeir(survivors: Int) throws {
+        let machines = (0...survivors).map { trial.machine("gw-\($0)") }
+        let fleets = try machines.map { try trial.start($0) }
+        for machine in machines { machine.view.distance = .milliseconds(5) }
+        for round in 0..<4 {
+            let dying = trial.machine("dying-\(round)")
+            let dead = try trial.start(dying)
+            #expect(dead.store(1...20) == .stored)
+            let shard = try dead.home()
+            let log = try #require(trial.cluster.memory(of: shard))
+            // It is there until all have seen it.
+            let count = survivors + round + 2
+            #expect(eventually { fleets.allSatisfy { $0.status.fleet?.shardsOfCluster == count } })
+            dying.view.isReachable = false
+            func heirs() -> Int { fleets.count { $0.has(shard) } }
+            #expect(eventually { heirs() > 0 })
+            #expect(eventually { fleets.allSatisfy { $0.status.fleet?.adopting == nil } })
+            #expect(log.epochs.last == 2, "one epoch for one death")
+            #expect(heirs() == 1)
+        }
+        #expect(fleets.allSatisfy { $0.status.fleet?.losses == 0 })
+    }
+
+    @Test("An owner that is back while another gateway reads its log has its shard again")
+    func ownerBack() throws {
+        let (a, b) = (trial.machine("a"), trial.machine("b"))
+        let owner = try trial.start(a)
+        #expect(owner.store(1...50) == .stored)
+        let shard = try owner.home()
+        let log = try #require(trial.cluster.memory(of: shard))
+        let reader = try trial.start(b)
+        #expect(reader.wait { $0.fleet?.shardsOfCluster == 2 })
+        log.holdReads(true)
+        defer { log.holdReads(false) }
+        a.view.isReachable = false
+        #expect(reader.wait { $0.fleet?.adopting == shard })
+        a.view.isReachable = true
+        let isSeen = reader.wait { status in
+            status.fleet?.others.contains { $0.isAlive && $0.shards == [shard] } ?? false
+        }
+        #expect(isSeen)
+        log.holdReads(false)
+        #expect(reader.wait { $0.fleet?.adopting == nil })
+        #expect(owner.storeUntilTaken(51...60))
+        let sink = try trial.sink(owner)
+        #expect(sink.waitFor(1...60) && sink.numbers.count == 60)
+        #expect(try owner.home() == shard && owner.status.fleet?.losses == 0)
+        #expect(!log.epochs.contains(2) && reader.status.fleet?.adoptions == 0)
+    }
+
     @Test("A second gateway of one name waits until the first has ended")
     func namesake() throws {
         let (one, two) = (trial.machine("a"), trial.machine("a"))

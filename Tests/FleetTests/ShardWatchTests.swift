@@ -154,6 +154,19 @@ import Testing
         #expect(!watch.isRead(Self.shard, moment(3)) && watch.isOwned(Self.shard, moment(3)))
     }
 
+    @Test("Of gateways that claim an orphan the one whose register was set first may read its log")
+    mutating func firstClaim() {
+        look(0...16, owner: register("b", owns: [Self.shard], epoch: NodeRegister.claimingEpoch))
+        #expect(watch.mayRead(Self.shard, claimedAt: revision - 1, moment(16)))
+        #expect(!watch.mayRead(Self.shard, claimedAt: revision + 1, moment(16)))
+        #expect(!watch.isOwned(Self.shard, moment(16)) && watch.orphans(moment(16)).isEmpty)
+        // Whatever has begun to read, or has the shard, was first.
+        for epoch in [NodeRegister.readingEpoch, 3] {
+            look(17...18, owner: register("b", owns: [Self.shard], epoch: epoch))
+            #expect(!watch.mayRead(Self.shard, claimedAt: 1, moment(18)))
+        }
+    }
+
     @Test("A later epoch tells that another gateway has the shard")
     mutating func successor() {
         look(0...1, owner: register("b", owns: [Self.shard], epoch: 5))

@@ -19,6 +19,8 @@ package final class MemoryCluster: ClusterEngine {
         var isReachable = true
         var refusesRemovals = false
         var durability = LogDurability(copies: 3, isSynced: true)
+        /// The longest way to the engine, and back.
+        var distance = Duration.zero
         /// What the next calls throw.
         var failures: [CommitLogError] = []
     }
@@ -49,6 +51,18 @@ package final class MemoryCluster: ClusterEngine {
     package var durability: LogDurability {
         get { state.withLock(\.durability) }
         set { state.withLock { $0.durability = newValue } }
+    }
+
+    /// Each call takes up to twice this, at random.
+    package var distance: Duration {
+        get { state.withLock(\.distance) }
+        set { state.withLock { $0.distance = newValue } }
+    }
+
+    fileprivate func travel() {
+        let distance = distance
+        guard distance > .zero, let wake = try? WakeUp() else { return }
+        wake.wait(timeout: distance * Double.random(in: 0...1))
     }
 
     /// Lists have all but these shards, as while brokers elect.
@@ -140,12 +154,16 @@ package final class MemoryCluster: ClusterEngine {
 
     package func registers() throws(CommitLogError) -> [String: Register] {
         try reachOpened()
+        travel()
+        defer { travel() }
         return shared.withLock(\.registers)
     }
 
     package func set(_ register: String, to value: [UInt8]?) throws(CommitLogError) {
         try Register.check(register, value)
         try reachOpened()
+        travel()
+        defer { travel() }
         shared.withLock { shared in
             shared.revision += 1
             shared.registers[register] = value.map {
@@ -194,7 +212,8 @@ private final class MemoryShardLog: EngineLog {
     }
 
     func read(from number: UInt64, atMost bytes: Int) throws(CommitLogError) -> [NumberedEntry] {
-        try log().read(from: number, atMost: bytes)
+        cluster.travel()
+        return try log().read(from: number, atMost: bytes)
     }
 
     func trim(before number: UInt64) throws(CommitLogError) -> Bool {

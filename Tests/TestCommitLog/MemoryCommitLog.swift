@@ -1,5 +1,6 @@
 package import CommitLog
 package import System
+import TestSupport
 
 /// A commit log in memory, which several writers may share. What goes wrong is planned.
 package final class MemoryCommitLog: CommitLog {
@@ -44,6 +45,7 @@ package final class MemoryCommitLog: CommitLog {
     }
 
     private let state: Locked<State>
+    private let readsWait = SharedValue(false)
 
     package init(_ entries: [NumberedEntry] = []) {
         var state = State()
@@ -53,6 +55,11 @@ package final class MemoryCommitLog: CommitLog {
     }
 
     package var entries: [NumberedEntry] { state.withLock(\.entries) }
+    /// Those of its entries that are not trimmed.
+    package var epochs: [UInt64] {
+        entries.compactMap { try? CommitEntry($0.bytes) }.filter { $0.kind == .epoch }
+            .map(\.id.epoch)
+    }
     /// The number of the last entry, also if that was trimmed.
     package var last: UInt64 { state.withLock(\.last) }
     /// Bytes of all that was ever read.
@@ -65,6 +72,9 @@ package final class MemoryCommitLog: CommitLog {
     /// Reads that would tell that there is nothing more fail.
     package func failReadsAtEnd(_ fail: Bool) { state.withLock { $0.failsAtEnd = fail } }
     package func failTrims(_ count: Int) { state.withLock { $0.failingTrims = count } }
+
+    /// True: reads wait until it is false.
+    package func holdReads(_ hold: Bool) { readsWait.change { $0 = hold } }
 
     /// The engine has room for so many bytes.
     package func limit(to bytes: Int) { state.withLock { $0.bytesMax = bytes } }
@@ -129,6 +139,7 @@ package final class MemoryCommitLog: CommitLog {
         from number: UInt64,
         atMost bytes: Int
     ) throws(CommitLogError) -> [NumberedEntry] {
+        _ = readsWait.wait { !$0 }
         let last = state.withLock(\.last)
         guard number <= last + 1 else {
             throw CommitLogError(.damaged, "the log ends with entry \(last)")

@@ -14,10 +14,12 @@ package struct NodeRegister: Equatable, Sendable {
     package var life: String
     /// The shard that takes the logs of its devices; nil: it has none at this moment.
     package var home: String?
-    /// The epochs of the shards that it owns, or `readingEpoch`.
+    /// The epochs of the shards that it owns, or `readingEpoch`, or `claimingEpoch`.
     package var shards: [String: Int] = [:]
     /// In the place of an epoch: it reads the shard's log to take it.
     package static let readingEpoch = 0
+    /// It wants to read it. Of several such registers the first one counts.
+    package static let claimingEpoch = -1
     /// The last entries of their logs. A log that ends sooner has lost its end.
     package var entries: [String: Int] = [:]
     /// It has stopped, and left its shards to others.
@@ -45,7 +47,7 @@ package struct NodeRegister: Equatable, Sendable {
 
     /// True if this life never had a shard. A crash loop leaves many such registers.
     var tellsNothing: Bool {
-        entries.isEmpty && shards.values.allSatisfy { $0 == Self.readingEpoch }
+        entries.isEmpty && shards.values.allSatisfy { $0 <= Self.readingEpoch }
     }
 
     var name: String { "\(Self.prefix)\(node)~\(life)" }
@@ -177,6 +179,7 @@ enum ShardName {
 /// Sends heartbeats while a gateway reads the log of its home shard, perhaps for minutes.
 final class ShardClaim: Sendable {
     private let own: Locked<NodeRegister>
+    private let cluster: any ClusterEngine
     private let isOver = Locked(false)
     private let wake: WakeUp
     private let worker = Locked<Worker?>(nil)
@@ -187,6 +190,7 @@ final class ShardClaim: Sendable {
         every pause: Duration
     ) throws(SystemError) {
         self.own = Locked(own)
+        self.cluster = cluster
         wake = try WakeUp()
         let started = try Worker("fleet") { [self] in
             while !isOver.withLock({ $0 }) {
@@ -200,13 +204,14 @@ final class ShardClaim: Sendable {
         worker.withLock { $0 = started }
     }
 
-    func claim(_ shard: String) {
-        own.withLock { own in
+    func claim(_ shard: String) throws(CommitLogError) {
+        let register = own.withLock { own in
             own.home = shard
             // The epoch is not known yet.
             own.shards = [shard: NodeRegister.readingEpoch]
+            return own
         }
-        wake.signal()
+        try cluster.set(register.name, to: register.bytes)
     }
 
     func stop() {

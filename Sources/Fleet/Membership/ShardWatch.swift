@@ -52,9 +52,10 @@ struct ShardWatch {
         lastLookAtNodes = now
         var nodes: [String: Node] = [:]
         for (name, found) in registers where name.hasPrefix(NodeRegister.prefix) {
-            guard let register = NodeRegister(found.value), register.name == name else { continue }
             let known = self.nodes[name]
             let isSame = known?.revision == found.revision
+            let read = isSame ? known?.register : NodeRegister(found.value)
+            guard let register = read, register.name == name else { continue }
             nodes[name] = Node(
                 register: register,
                 revision: found.revision,
@@ -136,7 +137,32 @@ struct ShardWatch {
     }
 
     func isOwned(_ shard: String, _ now: Moment) -> Bool {
-        claimants(of: shard, now).contains { $0.shards[shard] != NodeRegister.readingEpoch }
+        claimants(of: shard, now).contains {
+            $0.shards[shard, default: 0] > NodeRegister.readingEpoch
+        }
+    }
+
+    /// True if a gateway may read the log of an orphan that it has claimed with this revision of
+    /// its register: no other one had claimed it by then. All see the claims in one order, so of
+    /// several gateways one may.
+    func mayRead(_ shard: String, claimedAt revision: UInt64, _ now: Moment) -> Bool {
+        guard let end = ends[shard], isFree(shard, since: end.since, now) else { return false }
+        return nodes.values.allSatisfy { node in
+            guard isLiving(node, now), let epoch = node.register.shards[shard] else { return true }
+            return epoch == NodeRegister.claimingEpoch && node.revision > revision
+        }
+    }
+
+    /// True if a gateway that reads the log of a shard must give that up: its owner is back, or
+    /// another gateway reads it too, because each of them was cut off from the other for a while.
+    func mustGiveUp(_ shard: String, _ own: NodeRegister, _ now: Moment) -> Bool {
+        claimants(of: shard, now).contains { rival in
+            switch rival.shards[shard, default: 0] {
+            case NodeRegister.claimingEpoch: false
+            case NodeRegister.readingEpoch: rival.life < own.life
+            default: true
+            }
+        }
     }
 
     /// A gateway that lives reads the shard's log to take it.

@@ -140,7 +140,7 @@ package struct ShardToQueue {
         let claim = try CommitLogError.onSystem(.refused) { () throws(SystemError) in
             try ShardClaim(own, cluster, every: timing.heartbeat)
         }
-        claim.claim(shard)
+        try claim.claim(shard)
         return claim
     }
 

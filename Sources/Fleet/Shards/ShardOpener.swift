@@ -51,14 +51,14 @@ final class ShardOpener: Sendable {
     }
 
     /// Takes the shard: a gateway that had it has it no more. Refuses it if its log ends before
-    /// `entry`. With `leavesRoom` it does not take the last room on the disk, which the home shard
+    /// `entry`. An adopted shard does not take the last room on the disk, which the home shard
     /// needs. `whenLost` is called when another gateway takes it from this one.
     func open(
         _ name: String,
         as shard: Shard,
         makes: Bool,
         knownTo entry: UInt64,
-        leavesRoom: Bool = false,
+        _ adoption: ShardReading? = nil,
         whenLost: @escaping @Sendable () -> Void
     ) throws(CommitLogError) -> DurableQueue {
         let log = cluster.log(of: name)
@@ -67,10 +67,10 @@ final class ShardOpener: Sendable {
         var configuration = settings.queue
         configuration.directory = settings.directory(of: name)
         configuration.shard = shard
-        configuration.commitLog = StoppableLog(log: log, opener: self)
+        configuration.commitLog = StoppableLog(log: log, opener: self, adoption: adoption)
         configuration.commitLogBytesMax = log.bytesMax
         configuration.whenLost = whenLost
-        if leavesRoom { configuration.restoreFreeBytesMin = configuration.freeBytesMin }
+        if adoption != nil { configuration.restoreFreeBytesMin = configuration.freeBytesMin }
         return try CommitLogError.onQueue { () throws(QueueError) in
             try DurableQueue(configuration, journal: journal)
         }
@@ -109,13 +109,16 @@ final class ShardOpener: Sendable {
         as shard: Shard,
         besides others: Set<String> = [],
         skipsBad: Bool = false,
-        whenChosen: (String) -> Void = { _ in },
+        claim: (String) throws(CommitLogError) -> Bool = { _ in true },
         whenLost: (Shard, String) -> @Sendable () -> Void
     ) throws(CommitLogError) -> OwnedShard {
         var others = others
         while true {
             let (name, isNew) = choice.choose(besides: others)
-            whenChosen(name)
+            guard try claim(name) else {
+                others.insert(name)
+                continue
+            }
             let queue: DurableQueue
             do throws(CommitLogError) {
                 queue = try open(
@@ -145,10 +148,11 @@ final class ShardOpener: Sendable {
     }
 }
 
-/// A log that cannot be read any more once the gateway stops.
+/// A log that cannot be read any more once the gateway stops, or gives its adoption up.
 private struct StoppableLog: CommitLog {
     let log: any EngineLog
     let opener: ShardOpener
+    let adoption: ShardReading?
 
     var name: String { log.name }
 
@@ -165,10 +169,28 @@ private struct StoppableLog: CommitLog {
         guard bytes <= bytesOfOneEntry || !opener.hasEnded else {
             throw .unreachable("the gateway stops")
         }
+        if let adoption, adoption.isGivenUp {
+            throw .unreachable("another gateway has the shard, or reads its log")
+        }
         return try log.read(from: number, atMost: bytes)
     }
 
     func trim(before number: UInt64) throws(CommitLogError) -> Bool { try log.trim(before: number) }
+}
+
+/// The log of an orphan that is read to adopt the shard.
+final class ShardReading: Sendable {
+    let shard: String
+    private let over = Atomic<Bool>(false)
+
+    init(of shard: String) {
+        self.shard = shard
+    }
+
+    /// From any thread. Its epoch may be in the log by then: only the fence tells.
+    func giveUp() { over.store(true, ordering: .releasing) }
+
+    var isGivenUp: Bool { over.load(ordering: .acquiring) }
 }
 
 struct OwnedShard: Sendable {
@@ -207,6 +229,18 @@ struct HomeChoice {
     func mayForget(_ register: NodeRegister, besides shard: String) -> Bool {
         register.shards.keys.allSatisfy { name in
             name == shard || registers[ShardDirectories.goneRegister(of: name)] != nil
+        }
+    }
+
+    /// True if no other gateway had the shard, or had claimed it, before the register `own` was set
+    /// to claim it.
+    func isFirst(_ own: String, toClaim shard: String) -> Bool {
+        guard let mine = registers[own] else { return false }
+        return registers.allSatisfy { name, found in
+            guard name != own, let other = NodeRegister(found.value), other.node != node,
+                let epoch = other.shards[shard]
+            else { return true }
+            return epoch == NodeRegister.claimingEpoch && found.revision > mine.revision
         }
     }
 
