@@ -12,7 +12,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Any
 
@@ -153,6 +153,18 @@ class Brokers:
             broker.start()
         goes_on(f"{count} brokers were killed and are back")
 
+    @contextlib.contextmanager
+    def without_room(self, shard: str, cluster: str) -> Iterator[None]:
+        """The stream of this shard alone takes no more messages for the length of the block."""
+        stream = stream_of(shard, cluster)
+        info = self.all[0].ask(f"$JS.API.STREAM.INFO.{stream}")
+        config = info["config"]
+        for room in (info["state"]["bytes"], config["max_bytes"]):
+            answer = self.all[0].ask(f"$JS.API.STREAM.UPDATE.{stream}", {**config, "max_bytes": room})
+            assert "error" not in answer, answer
+            if room != config["max_bytes"]:
+                yield
+
     def kill(self) -> None:
         """Ends all and removes what they have but for their logs: others of the same trial begin with nothing."""
         for broker in self.all:
@@ -235,6 +247,15 @@ class Database:
         self.primary.kill()
         self.standby.query("SELECT pg_promote()")
         self.primary, self.standby = self.standby, self.primary
+
+    def promote_beside(self) -> Server:
+        """The standby takes the place of the primary, which lives on, and gets a standby of its own. Returns the former
+        primary."""
+        self.standby.query("SELECT pg_promote()")
+        former, self.primary = self.primary, self.standby
+        self.standby = Server("standby", self.primary.programs)
+        self.copy_primary()
+        return former
 
     def return_old_primary(self) -> None:
         shutil.rmtree(self.standby.data)

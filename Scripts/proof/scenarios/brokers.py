@@ -108,5 +108,8 @@ def check_database(trial: Trial) -> None:
             loaded.refuses(2, "the new primary's standby")
         database.return_old_primary()
         loaded.goes_on("the standby was promoted, and the old primary follows it")
+    former = database.promote_beside()
+    loaded.goes_on("the standby was promoted, and the old primary lives on")
+    former.remove()
     loaded.end()
     move(trial, database)

@@ -13,11 +13,15 @@ final class ConnectionAttempt: Sendable {
     private let outcome: Promise<Void>
     private let result = Locked<Result?>(nil)
 
-    init(_ settings: PostgreSQLSettings) throws(CommitLogError) {
+    /// To the servers of the URL, or to these ones.
+    init(
+        _ settings: PostgreSQLSettings,
+        to servers: [ServerChoice.Server] = []
+    ) throws(CommitLogError) {
         do throws(SystemError) {
             outcome = try Promise()
             let worker = try Worker("postgresql") { [self] in
-                let found = Self.connect(settings)
+                let found = Self.connect(settings, to: servers)
                 result.withLock { $0 = found }
                 outcome.bring(())
             }
@@ -38,14 +42,18 @@ final class ConnectionAttempt: Sendable {
         return result.withLock { $0.take() }
     }
 
-    private static func connect(_ settings: PostgreSQLSettings) -> Result {
-        // Later words win, and the URL is the last one.
-        let words: [(String, String)] = [
-            ("connect_timeout", "4"), ("tcp_user_timeout", "5000"), ("keepalives_idle", "5"),
-            ("keepalives_interval", "2"), ("target_session_attrs", "read-write"),
-            ("fallback_application_name", "sluice/\(Version.current) \(settings.node)"),
-            ("dbname", settings.url.revealed),
-        ]
+    private static func connect(
+        _ settings: PostgreSQLSettings,
+        to servers: [ServerChoice.Server]
+    ) -> Result {
+        // Later words win, those of the URL, too.
+        let words: [(String, String)] =
+            [
+                ("connect_timeout", "4"), ("tcp_user_timeout", "5000"), ("keepalives_idle", "5"),
+                ("keepalives_interval", "2"), ("target_session_attrs", "read-write"),
+                ("fallback_application_name", "sluice/\(Version.current) \(settings.node)"),
+                ("dbname", settings.url.revealed),
+            ] + servers.words
         let connection = withCStrings(words.map(\.0)) { names in
             withCStrings(words.map(\.1)) { values in PQconnectdbParams(names, values, 1) }
         }

@@ -13,6 +13,7 @@ package final class PostgreSQLCluster: ClusterEngine {
     private let journal: Journal
     private let logs: LogTable
     private let registerTable: RegisterTable
+    private let choice = ServerChoice()
     private let link: Locked<PostgreSQLLink>
     private let registerLink: Locked<PostgreSQLLink>
     /// A removal takes seconds.
@@ -32,9 +33,9 @@ package final class PostgreSQLCluster: ClusterEngine {
         self.journal = journal
         logs = LogTable(of: settings.cluster)
         registerTable = RegisterTable(of: settings.cluster)
-        link = Locked(PostgreSQLLink(settings, isSynced: isSynced, journal))
-        registerLink = Locked(PostgreSQLLink(settings, isSynced: isSynced, journal))
-        removalLink = Locked(PostgreSQLLink(settings, isSynced: isSynced, journal))
+        link = Locked(PostgreSQLLink(settings, isSynced: isSynced, choice, journal))
+        registerLink = Locked(PostgreSQLLink(settings, isSynced: isSynced, choice, journal))
+        removalLink = Locked(PostgreSQLLink(settings, isSynced: isSynced, choice, journal))
     }
 
     package var durability: LogDurability {
@@ -81,6 +82,7 @@ package final class PostgreSQLCluster: ClusterEngine {
             of: shard,
             bytesMax: commitLogBytesMax(forQueueOf: queueBytes),
             isSynced: isSynced,
+            choice: choice,
             journal: journal
         )
     }
@@ -159,11 +161,15 @@ package final class PostgreSQLCluster: ClusterEngine {
         for node: String,
         _ journal: Journal
     ) throws(CommitLogError) -> any ClusterMessenger {
-        try PostgreSQLMessenger(settings, node, journal)
+        try PostgreSQLMessenger(settings, node, choice: choice, journal)
     }
 
-    /// libpq finds the server that takes commits.
-    package func changeServer() {}
+    /// libpq finds the server that takes commits, but for a former primary that lives on: it would
+    /// take them and wait for ever.
+    package func changeServer() {
+        guard let current = link.withLock({ $0.server }) else { return }
+        choice.leave(current, settings, journal)
+    }
 
     // MARK: - For the operator
 

@@ -21,15 +21,24 @@ struct PostgreSQLLink: ~Copyable {
 
     private let settings: PostgreSQLSettings
     private let isSynced: Bool
+    private let choice: ServerChoice
     private let journal: Journal
+    /// Of the choice, as it was when the session was begun.
+    private var generation = 0
     private var session: PostgreSQLSession?
     private var connecting: ConnectionAttempt?
     private var append: Append?
     private var isReported = false
 
-    init(_ settings: PostgreSQLSettings, isSynced: Bool, _ journal: Journal) {
+    init(
+        _ settings: PostgreSQLSettings,
+        isSynced: Bool,
+        _ choice: ServerChoice,
+        _ journal: Journal
+    ) {
         self.settings = settings
         self.isSynced = isSynced
+        self.choice = choice
         self.journal = journal
     }
 
@@ -55,6 +64,7 @@ struct PostgreSQLLink: ~Copyable {
         or other: WakeUp,
         atMost time: Duration
     ) throws(CommitLogError) -> [String] {
+        if session != nil, generation != choice.generation { lose(Self.changed) }
         guard let session else { throw .unreachable("the connection was lost") }
         do throws(PostgreSQLSession.Failure) {
             return try session.notifications(or: other, atMost: time)
@@ -164,6 +174,9 @@ struct PostgreSQLLink: ~Copyable {
         }
     }
 
+    /// The server that it is connected to; nil: it is not.
+    var server: ServerChoice.Server? { session?.server(among: settings.target?.hosts ?? []) }
+
     /// A large append leaves as much memory in libpq's buffers.
     mutating func releaseBuffers() { session = nil }
 
@@ -180,13 +193,18 @@ struct PostgreSQLLink: ~Copyable {
     private mutating func connected(
         until deadline: Moment
     ) throws(CommitLogError) -> PostgreSQLSession {
+        if generation != choice.generation {
+            generation = choice.generation
+            connecting = nil
+            if session != nil { lose(Self.changed) }
+        }
         if let session, session.isOpen { return session }
         if session != nil { lose("the connection was lost") }
         let attempt: ConnectionAttempt
         if let connecting {
             attempt = connecting
         } else {
-            attempt = try ConnectionAttempt(settings)
+            attempt = try ConnectionAttempt(settings, to: choice.order)
         }
         connecting = attempt
         guard let result = attempt.wait(atMost: deadline - .now) else {
@@ -248,6 +266,7 @@ struct PostgreSQLLink: ~Copyable {
         )
     }
 
+    private static let changed = "another server takes commits now"
     private static let versionLeast = 120_000
 
     mutating func description(until deadline: Moment) throws(CommitLogError) -> String {

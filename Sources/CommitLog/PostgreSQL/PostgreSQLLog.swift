@@ -21,14 +21,15 @@ package final class PostgreSQLLog: EngineLog {
         of shard: String,
         bytesMax: Int,
         isSynced: Bool,
+        choice: ServerChoice = ServerChoice(),
         journal: Journal
     ) {
         logs = LogTable(of: settings.cluster)
         self.shard = shard
         self.bytesMax = bytesMax
         self.isSynced = isSynced
-        writer = Locked(PostgreSQLLink(settings, isSynced: isSynced, journal))
-        reader = Locked(PostgreSQLLink(settings, isSynced: isSynced, journal))
+        writer = Locked(PostgreSQLLink(settings, isSynced: isSynced, choice, journal))
+        reader = Locked(PostgreSQLLink(settings, isSynced: isSynced, choice, journal))
     }
 
     package func open(makes: Bool) throws(CommitLogError) {

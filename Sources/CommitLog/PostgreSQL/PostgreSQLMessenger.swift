@@ -7,12 +7,14 @@ final class PostgreSQLMessenger: ClusterMessenger {
     let partBytesMax = 5_700
     private static let timeout = Duration.seconds(2)
     private static let listenAgain = Duration.milliseconds(500)
-    private static let lookEvery = Duration.seconds(30)
+    /// How long it may stay with a server that the other connections have left.
+    private static let lookEvery = Duration.seconds(5)
     /// No node has this name.
     private static let all = "*"
 
     private let node: String
     private let channel: String
+    private let choice: ServerChoice
     private let journal: Journal
     private let link: Locked<PostgreSQLLink>
     private let settings: PostgreSQLSettings
@@ -22,13 +24,15 @@ final class PostgreSQLMessenger: ClusterMessenger {
     init(
         _ settings: PostgreSQLSettings,
         _ node: String,
+        choice: ServerChoice,
         _ journal: Journal
     ) throws(CommitLogError) {
         self.node = node
         channel = "sluice_\(settings.cluster)_message"
         self.settings = settings
         self.journal = journal
-        link = Locked(PostgreSQLLink(settings, isSynced: false, journal))
+        self.choice = choice
+        link = Locked(PostgreSQLLink(settings, isSynced: false, choice, journal))
         thread = try ListeningThread()
     }
 
@@ -58,7 +62,7 @@ final class PostgreSQLMessenger: ClusterMessenger {
     func stop() { thread.stop() }
 
     private func run(_ receiver: @Sendable ([UInt8]) -> Void) {
-        var link = PostgreSQLLink(settings, isSynced: false, journal)
+        var link = PostgreSQLLink(settings, isSynced: false, choice, journal)
         while !thread.hasEnded {
             do throws(CommitLogError) {
                 _ = try link.run("LISTEN \"\(channel)\"", [], until: .now + Self.timeout)

@@ -58,6 +58,14 @@ final class PostgreSQLSession {
 
     deinit { PQfinish(connection) }
 
+    /// Which of these servers libpq has found.
+    func server(among all: [ServerChoice.Server]) -> ServerChoice.Server? {
+        guard let host = PQhost(connection), let port = PQport(connection) else { return nil }
+        return all.first { server in
+            server.port == String(cString: port) && server.name == String(cString: host)
+        }
+    }
+
     var isOpen: Bool { PQstatus(connection) == CONNECTION_OK }
 
     func takeReplicationDoubt() -> Bool {

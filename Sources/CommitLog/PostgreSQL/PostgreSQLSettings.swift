@@ -58,6 +58,8 @@ package struct PostgreSQLTarget: Equatable, Sendable, CustomStringConvertible {
 
     /// "db1:5432", or "/run/postgresql" for a socket.
     package let servers: [String]
+    /// The same, as libpq names them.
+    let hosts: [ServerChoice.Server]
     /// nil: libpq takes the one with the user's name.
     package let database: String?
     /// Connections demand TLS, and a certificate that names the server.
@@ -95,14 +97,15 @@ package struct PostgreSQLTarget: Equatable, Sendable, CustomStringConvertible {
             list.indices.contains(index) ? list[index] : ""
         }
         let count = max(names.count, addresses.count)
-        servers = (0..<count).map { index in
-            let name = item(names, index)
+        hosts = (0..<count).map { index in
             let port = ports.count == 1 ? ports[0] : item(ports, index)
-            return Self.shown(
-                name.isEmpty ? item(addresses, index) : name,
-                port.isEmpty ? "5432" : port
+            return ServerChoice.Server(
+                host: item(names, index),
+                address: item(addresses, index),
+                port: port.isEmpty ? "5432" : port
             )
         }
+        servers = hosts.map(Self.shown)
         // A file on this machine names the service's hosts.
         isLocal =
             words["service"] == nil
@@ -119,7 +122,8 @@ package struct PostgreSQLTarget: Equatable, Sendable, CustomStringConvertible {
             + " at \(servers.joined(separator: ", "))"
     }
 
-    private static func shown(_ host: String, _ port: String) -> String {
+    static func shown(_ server: ServerChoice.Server) -> String {
+        let (host, port) = (server.name, server.port)
         if host.isEmpty { return "the usual socket" }
         if isSocket(host) { return host }
         return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"

@@ -41,7 +41,7 @@ final class PostgreSQLClusterTests {
             cluster: name,
             node: "a"
         )
-        var link = PostgreSQLLink(settings, isSynced: false, recorder.journal)
+        var link = PostgreSQLLink(settings, isSynced: false, ServerChoice(), recorder.journal)
         let began = Moment.now
         let deadline = began + .seconds(20)
         for statement in ["LISTEN \(name)", "NOTIFY \(name), 'here'"] {
@@ -134,6 +134,46 @@ final class PostgreSQLClusterTests {
         try standby.start()
         #expect(eventually { (try? cluster.remove("a")) != nil })
         #expect(try cluster.shards() == [])
+    }
+
+    @Test("A former primary that lives on is left for the promoted one, by all connections")
+    func livingFormerPrimary() throws {
+        let database = try Database()
+        var settings = PostgreSQLSettings(url: Secret(database.urlOfBoth), cluster: name, node: "a")
+        // The promoted one has no standby of its own.
+        settings.copies = .storage
+        let one = PostgreSQLCluster(settings, recorder.journal)
+        let two = PostgreSQLCluster(settings, recorder.journal)
+        try one.open()
+        try two.open()
+        let log = one.log(of: "a")
+        try log.open(makes: true)
+        func append(after last: UInt64) -> AppendAnswer {
+            log.append(
+                [[UInt8(last)]],
+                after: last,
+                id: id(last + 1),
+                until: .now + .seconds(3)
+            )
+        }
+        #expect(append(after: 0) == .appended(1))
+        // Without a promotion there is nowhere to go.
+        one.changeServer()
+        #expect(append(after: 1) == .appended(2))
+
+        let standby = try #require(database.standby)
+        try standby.query("SELECT pg_promote()")
+        #expect(eventually { (try? standby.query("SELECT pg_is_in_recovery()")) == "f\n" })
+        // The former primary has no standby any more, and waits for one.
+        #expect { try one.confirm() } throws: { ($0 as? CommitLogError)?.kind == .unreachable }
+        try one.set("node.a", to: [1])
+        for cluster in [one, two] { cluster.changeServer() }
+        #expect(append(after: 2) == .appended(3))
+        try one.confirm()
+        try one.set("node.a", to: [2])
+        #expect(try two.registers()["node.a"]?.value == [2])
+        #expect(try standby.query("SELECT count(*) FROM sluice_\(name)_register") == "1\n")
+        #expect(recorder.count(of: "another server takes commits; all connections change") == 2)
     }
 
     @Test("A cluster is checked before its first start and after it")
