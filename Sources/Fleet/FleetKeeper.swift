@@ -13,8 +13,9 @@ final class FleetKeeper: Sendable {
         case ceded(String, to: String)
         case notAdopted(String, CommitLogError)
         case absorbed(String, AbsorptionEnd)
-        /// Another home shard is open.
-        case homeReplaced
+        /// Another home shard is open, and the former one was lost or could not be written; or none
+        /// is needed any more.
+        case homeSettled(isReplaced: Bool)
         case stop
     }
 
@@ -118,16 +119,22 @@ final class FleetKeeper: Sendable {
         }
     }
 
-    /// Opens another home shard in the place of a lost one.
+    /// Opens another home shard in the place of one that is lost or cannot be written.
     func replaceHome(besides lost: Set<String>) -> Bool {
         homes.post { [self] in
             var pause = Duration.milliseconds(250)
             let shard = opener.newShard()
             while !opener.hasEnded {
+                guard fleet.needsHome else {
+                    opener.giveBack(shard)
+                    return post(.homeSettled(isReplaced: false))
+                }
                 do throws(CommitLogError) {
                     let home = try openHome(shard, besides: lost)
                     let old = fleet.replaceHome(with: home)
-                    post(.homeReplaced)
+                    if old == nil { fleet.change { $0.replacements += 1 } }
+                    post(.homeSettled(isReplaced: true))
+                    guard let old else { return }
                     old.queue.close()
                     return ShardDirectories(opener.settings).remove(old.name)
                 } catch {

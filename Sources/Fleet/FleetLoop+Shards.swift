@@ -178,7 +178,12 @@ extension FleetLoop {
                 refuse(name, problem.description, for: plan.failed(name))
             }
         case .absorbed(let name, let end): absorbed(name, end)
-        case .homeReplaced: nextHeartbeat = .now
+        case .homeSettled(let isReplaced):
+            isReplacingHome = false
+            failingSince = nil
+            if isReplaced { nextHeartbeat = .now }
+            // It may have been lost at the same moment.
+            if fleet.isHomeLost { replaceHome() }
         case .stop: isStopping = true
         }
     }
@@ -207,17 +212,46 @@ extension FleetLoop {
         }
     }
 
+    /// Called after the cluster was reached, so that what fails is the home shard alone.
+    func lookAtHome(_ now: Moment) {
+        guard fleet.needsHome else {
+            failingSince = nil
+            return fleet.tellBalancers(thatHomeFails: false)
+        }
+        let since = failingSince ?? now
+        failingSince = since
+        // Brokers may elect for so long.
+        fleet.tellBalancers(thatHomeFails: now - since >= timing.deadAfter)
+        let isDue = now - since >= timing.replaceAfter && !isReplacingHome && !fleet.isHomeLost
+        guard isDue, fleet.adopted.count(where: \.queue.isLogFailing) < Self.failingMax
+        else { return }
+        let home = fleet.home
+        journal.error(
+            "the home shard cannot be written although the cluster can be reached; another one takes its place",
+            [
+                "shard": home.name, "reason": home.queue.status.problem?.description ?? "",
+                "remedy": "repair its log; the shard is emptied when it can be written again",
+            ]
+        )
+        replaceHome()
+    }
+
+    /// Each has room on the servers.
+    private static let failingMax = 2
+
+    private func replaceHome() {
+        if !isReplacingHome { isReplacingHome = keeper.replaceHome(besides: lostHomes) }
+    }
+
     func lose(_ name: String, to successor: String?) {
         let node = successor ?? "unknown yet"
-        if name == fleet.home.name {
-            guard !fleet.isHomeLost else { return }
-            fleet.loseHome()
+        if fleet.loseHome(name) {
             lostHomes.insert(name)
             journal.error(
                 "another gateway has taken the home shard",
                 ["shard": name, "node": node]
             )
-            _ = keeper.replaceHome(besides: lostHomes)
+            replaceHome()
         } else if let shard = fleet.drop(name) {
             journal.warning(
                 "another gateway has taken an adopted shard",

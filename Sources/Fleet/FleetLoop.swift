@@ -38,6 +38,9 @@ final class FleetLoop {
     var gone: [String: WallTime] = [:]
     /// Home shards that this process has lost. It never chooses them again.
     var lostHomes: Set<String> = []
+    var isReplacingHome = false
+    /// Since when the home shard is lost or fails, while the cluster can be reached.
+    var failingSince: Moment?
     private var others: Set<String> = []
 
     init(_ keeper: FleetKeeper, _ own: NodeRegister) {
@@ -81,6 +84,7 @@ final class FleetLoop {
             if isCutOff { journal.info("cluster reached") }
             isCutOff = false
             fleet.change { $0.problem = nil }
+            lookAtHome(began)
         } catch {
             guard !isCutOff else {
                 // Longer than an election: this server may be cut off while another one is not.
@@ -92,6 +96,9 @@ final class FleetLoop {
             }
             changesServerAt = .now + timing.trustedFor
             isCutOff = true
+            // Others may take no logs either.
+            failingSince = nil
+            fleet.tellBalancers(thatHomeFails: false)
             fleet.change { $0.problem = error.description }
             journal.warning("cluster cannot be reached", ["reason": error.description])
             return

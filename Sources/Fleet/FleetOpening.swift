@@ -12,6 +12,10 @@ package final class FleetOpening: Sendable {
     private let journal: Journal
     /// When the servers gave their first list of shards; nil: not yet.
     private let firstListed = Locked<Moment?>(nil)
+    /// The home shard that cannot be opened although the cluster can be reached, and since when.
+    private let failing = Locked<(shard: String, since: Moment)?>(nil)
+    /// When another server is tried, if this one is of no use; nil: it has not failed yet.
+    private let leavesServerAt = Locked<Moment?>(nil)
     /// Tells this life of the gateway from others.
     private let life = hex(randomBytes(4))
 
@@ -43,8 +47,20 @@ package final class FleetOpening: Sendable {
             return try open(messages)
         } catch {
             messages.stop()
+            if error.kind == .unreachable { leaveServer() }
             throw error
         }
+    }
+
+    /// After some time without success: another server may be one that takes commits.
+    private func leaveServer() {
+        let leaves = leavesServerAt.withLock { moment in
+            let due = moment ?? .now + settings.timing.trustedFor
+            let leaves = due <= .now
+            moment = leaves ? .now + settings.timing.trustedFor : due
+            return leaves
+        }
+        if leaves { opener.cluster.changeServer() }
     }
 
     private func open(_ messages: FleetMessages) throws(CommitLogError) -> ShardFleet {
@@ -88,12 +104,12 @@ package final class FleetOpening: Sendable {
             try ShardClaim(own, cluster, every: settings.timing.heartbeat)
         }
         defer { claim.stop() }
-        let home = try opener.openHome(by: choice, as: .home) { name throws(CommitLogError) in
+        let home = try openHome(by: choice) { name throws(CommitLogError) in
             try claim.claim(name)
             let after = HomeChoice(for: own.node, among: shards, try cluster.registers())
             return after.isFirst(own.name, toClaim: name)
-        } whenLost: { _, _ in
-            { losses.note() }
+        } whenLost: {
+            losses.note()
         }
         claim.stop()
         remove(namesakes, besides: home.name, among: choice)
@@ -126,6 +142,44 @@ package final class FleetOpening: Sendable {
         let key = MessageSeal.newKey()
         try opener.cluster.set(MessageSeal.register, to: key)
         messages.use(key: key)
+    }
+
+    /// Begins another shard if the one that it had could not be opened for some time: its log may
+    /// not be writable for hours, and is adopted when it is.
+    private func openHome(
+        by choice: HomeChoice,
+        claim: (String) throws(CommitLogError) -> Bool,
+        whenLost: @escaping @Sendable () -> Void
+    ) throws(CommitLogError) -> OwnedShard {
+        let before = failing.withLock { $0.take() }
+        var others: Set<String> = []
+        if let before, .now - before.since >= settings.timing.replaceAfter {
+            others.insert(before.shard)
+            journal.error(
+                "the home shard cannot be opened although the cluster can be reached; another one "
+                    + "takes its place",
+                [
+                    "shard": before.shard,
+                    "remedy": "repair its log; a gateway then adopts the shard",
+                ]
+            )
+        }
+        var chosen: String?
+        do throws(CommitLogError) {
+            return try opener.openHome(by: choice, as: .home, besides: others) {
+                name throws(CommitLogError) in
+                chosen = name
+                return try claim(name)
+            } whenLost: { _, _ in
+                whenLost
+            }
+        } catch {
+            if let chosen, [.unreachable, .noRoom].contains(error.kind) {
+                let since = before.flatMap { $0.shard == chosen ? $0.since : nil } ?? .now
+                failing.withLock { $0 = (chosen, since) }
+            }
+            throw error
+        }
     }
 
     /// A second gateway of this name would take its shard: tries again until the first has ended.

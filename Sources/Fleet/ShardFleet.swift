@@ -23,6 +23,8 @@ package final class ShardFleet: Sendable {
         var watcher: (any QueueWatcher)?
         /// Another gateway has the home shard, and no other one is open yet.
         var isHomeLost = false
+        /// The home shard takes no logs for a while, although the cluster can be reached.
+        var isHomeFailing = false
         /// No request may begin after this moment: another gateway may be about to take the shards.
         var trustedUntil: Moment
         var figures = FleetStatus()
@@ -96,23 +98,37 @@ package final class ShardFleet: Sendable {
     /// Another gateway has the home shard, and no other one is open yet.
     var isHomeLost: Bool { state.withLock(\.isHomeLost) }
 
-    /// Delivery must begin nothing more with the home shard.
-    func loseHome() {
+    /// Delivery must begin nothing more with the home shard. False if the shard is not the home, or
+    /// was lost already.
+    func loseHome(_ name: String) -> Bool {
         state.withLock { state in
+            guard state.home.name == name, !state.isHomeLost else { return false }
             state.isHomeLost = true
-            state.figures.unattended.insert(state.home.name)
+            state.figures.unattended.insert(name)
+            return true
         }
+    }
+
+    /// True while devices get no 2xx because of the home shard.
+    var needsHome: Bool {
+        let (isLost, home) = state.withLock { ($0.isHomeLost, $0.home) }
+        return isLost || home.queue.isLogFailing
+    }
+
+    func tellBalancers(thatHomeFails: Bool) {
+        state.withLock { $0.isHomeFailing = thatHomeFails }
     }
 
     func adopt(_ shard: OwnedShard) {
         let new = AdoptedShard(shard)
-        let receiver = state.withLock { state in
-            state.adopted[shard.shard] = new
-            return state.receiver
-        }
+        state.withLock { $0.adopted[shard.shard] = new }
         bringUpToDate(shard.queue)
-        new.use(destinations)
-        if let receiver { deliver(new, to: receiver) }
+        empty(new)
+    }
+
+    private func empty(_ shard: AdoptedShard) {
+        shard.use(destinations)
+        if let receiver = state.withLock(\.receiver) { deliver(shard, to: receiver) }
     }
 
     func deliver(_ shard: AdoptedShard, to receiver: @escaping Receiver) {
@@ -153,20 +169,26 @@ package final class ShardFleet: Sendable {
     /// The target counts the ledgers now, or this attempt has failed.
     func absorptionEnded() { state.withLock { $0.absorbed = nil } }
 
-    /// Puts another home shard in the place of one that was lost. Returns the old one.
-    func replaceHome(with new: OwnedShard) -> OwnedShard {
-        let (old, receiver, retired) = state.withLock { state in
+    /// Puts another home shard in the place of the present one. Returns that if it was lost;
+    /// otherwise it is emptied as an adopted one, once it can be written again.
+    func replaceHome(with new: OwnedShard) -> OwnedShard? {
+        let (old, aside, receiver, retired) = state.withLock { state in
             let (old, retired) = (state.home, state.announced)
+            let aside = state.isHomeLost ? nil : AdoptedShard(old)
+            // Delivery may give packets of it back at any moment.
+            if let aside { state.adopted[old.shard] = aside }
             state.home = new
             state.isHomeLost = false
             state.announced = []
-            return (old, state.receiver, retired)
+            return (old, aside, state.receiver, retired)
         }
         // Delivery's requests were the old one's.
         if !retired.isEmpty { receiver?(.retired(Array(retired))) }
         bringUpToDate(new.queue)
         if let receiver { deliverHome(new, to: receiver) }
-        return old
+        guard let aside else { return old }
+        empty(aside)
+        return nil
     }
 
     private func bringUpToDate(_ queue: DurableQueue) {
@@ -300,4 +322,6 @@ extension ShardFleet: BatchQueue {
     }
 
     package func count(_ tally: IntakeTally) { homeQueue.count(tally) }
+
+    package var failsAlone: Bool { state.withLock(\.isHomeFailing) }
 }

@@ -256,7 +256,9 @@ package final class DeviceHandler: RequestHandler {
             return .preflight(route)
         case .logs(let dialect):
             return .logs(try tables.admitLogs(head, dialect, tables.addressBudget(of: head)))
-        case .page(let page): return .page(page)
+        case .page(let page):
+            let isUnhealthy = page.label == .healthz && shared.queue.failsAlone
+            return .page(isUnhealthy ? .unhealthy : page)
         }
     }
 

@@ -94,6 +94,8 @@ package struct FleetStatus: Sendable, Equatable {
     package var absorptions = 0
     /// Shards that another gateway took.
     package var losses = 0
+    /// Home shards that could not be written, and in whose place this gateway began others.
+    package var replacements = 0
     /// Packets delivered when another gateway had their shard, which delivers them again.
     package var lateAcknowledgements = 0
     package var messages = Messages()

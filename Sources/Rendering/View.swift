@@ -128,7 +128,7 @@ package enum View: String, CaseIterable, Sendable {
         | orphan       {shard}: [not adopted: {refused_because}|not adopted yet]
 
         since start  shards adopted {adoptions}, absorbed {absorptions}, \
-        taken by other gateways {losses}, packets perhaps sent twice {late_acknowledgements}, \
+        taken by other gateways {losses}, replaced {replacements}, packets perhaps sent twice {late_acknowledgements}, \
         repeats recognised {recognised_repeats}, not told to others {untold_repeats}
         == drain
         @of draining

@@ -76,6 +76,21 @@ package final class DurableQueue: Sendable {
 
     package var isLost: Bool { handle.status.withLock { $0.problem?.kind == .fenced } }
 
+    /// True while it takes nothing because of its commit log, and not because of the disk here or
+    /// because another gateway has the shard.
+    package var isLogFailing: Bool {
+        let (problem, admission) = handle.status.withLock { ($0.problem, $0.admission) }
+        switch (problem?.kind, admission) {
+        case (.unreachable, .failing), (.refused, .failing), (.corrupt, .failing): return true
+        case (.diskFull, .diskFull):
+            return DiskSpace.free(in: handle.directory) > Self.roomLeast
+        default: return false
+        }
+    }
+
+    /// With less the disk here may be what is full.
+    private static let roomLeast = 64 << 20
+
     /// The shards that this one absorbs, and how far that is.
     package var absorptions: [String: AbsorptionProgress] {
         handle.absorptionState.withLock { $0.absorptions }

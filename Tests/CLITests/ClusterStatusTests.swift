@@ -16,7 +16,7 @@ import Testing
         "shards":[{"name":"gw-1~a","role":"home","problem":null,"queued":2,"bytes":2048,"epoch":3,"log_bytes":4096}],
         "other_gateways":[{"node":"gw-2","version":"0.1.0","alive":false,"shards":["gw-2~b"],
         "ledger":{"accepted":10,\(Self.ledger),"problem":"a \\u001b[31mred word"}],
-        "adopting":\(adopting),"orphans":\(orphans),"cluster_shards":2,"adoptions":1,"losses":0,
+        "adopting":\(adopting),"orphans":\(orphans),"cluster_shards":2,"adoptions":1,"losses":0,"replacements":0,
         "messages_problem":null}}}
         """
     }
@@ -36,7 +36,7 @@ import Testing
             "  shard      gw-1~a, home, 2 queued in 2KiB, epoch 3, commit log 4KiB\n",
             "gateway      gw-2: GONE, version 0.1.0\n",
             "  shard      gw-2~b\n",
-            "since start  shards adopted 1, absorbed 0, taken by other gateways 0, packets perhaps sent twice 0, ",
+            "since start  shards adopted 1, absorbed 0, taken by other gateways 0, replaced 0, packets perhaps sent twice 0, ",
         ] {
             #expect(text.contains(line), "\(line) is missing in \(text)")
         }

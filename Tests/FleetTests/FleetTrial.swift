@@ -16,6 +16,8 @@ final class FleetTrial {
     let recorder = JournalRecorder()
     private var fleets: [ShardFleet] = []
     private var sinks: [Sink] = []
+    /// Their directories stay as long as their gateways run.
+    private var machines: [Machine] = []
 
     /// Stops all that it has started.
     func end() {
@@ -31,6 +33,7 @@ final class FleetTrial {
         var destinations = ["app"]
         var keyFingerprint: String?
         var returnTime = Duration.milliseconds(500)
+        var replaceAfter = Duration.milliseconds(600)
 
         init(_ node: String, _ cluster: MemoryCluster) {
             self.node = node
@@ -60,13 +63,18 @@ final class FleetTrial {
             settings.timing.gap = .milliseconds(160)
             settings.timing.returnTime = returnTime
             settings.timing.unlisted = .milliseconds(300)
+            settings.timing.replaceAfter = replaceAfter
             settings.timing.rivalWait = .milliseconds(20)
             settings.timing.retry = .milliseconds(100)
             return settings
         }
     }
 
-    func machine(_ node: String) -> Machine { Machine(node, cluster) }
+    func machine(_ node: String) -> Machine {
+        let machine = Machine(node, cluster)
+        machines.append(machine)
+        return machine
+    }
 
     /// Starts a gateway, whose log may be busy with its last life.
     func start(_ machine: Machine) throws -> ShardFleet {

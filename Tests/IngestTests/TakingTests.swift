@@ -229,6 +229,15 @@ import Testing
         #expect(try client.send("HEAD", "/healthz").body.isEmpty)
     }
 
+    @Test("A balancer is told to choose another gateway of the cluster")
+    func unhealthy() throws {
+        end.queue.say(.failing)
+        #expect(try end.client.get("/healthz").status == 503)
+        #expect(try end.client.get("/servertime").status == 200)
+        end.queue.say(.open)
+        #expect(try end.client.get("/healthz").status == 200)
+    }
+
     @Test(
         "A preflight is answered for pages of any origin",
         arguments: [

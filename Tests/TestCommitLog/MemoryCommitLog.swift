@@ -42,6 +42,7 @@ package final class MemoryCommitLog: CommitLog {
         var keepsAll = false
         var bytesMax = Int.max
         var readBytes = 0
+        var isWedged = false
     }
 
     private let state: Locked<State>
@@ -72,6 +73,9 @@ package final class MemoryCommitLog: CommitLog {
     /// Reads that would tell that there is nothing more fail.
     package func failReadsAtEnd(_ fail: Bool) { state.withLock { $0.failsAtEnd = fail } }
     package func failTrims(_ count: Int) { state.withLock { $0.failingTrims = count } }
+
+    /// True: it can be read, and does not answer appends.
+    package func wedge(_ isWedged: Bool) { state.withLock { $0.isWedged = isWedged } }
 
     /// True: reads wait until it is false.
     package func holdReads(_ hold: Bool) { readsWait.change { $0 = hold } }
@@ -107,6 +111,7 @@ package final class MemoryCommitLog: CommitLog {
         until deadline: Moment = .now + .seconds(1)
     ) -> AppendAnswer {
         state.withLock { state in
+            guard !state.isWedged else { return .unknown("no answer came") }
             let fault = state.plan.isEmpty ? nil : state.plan.removeFirst()
             let append = Append(parts: parts, last: last, id: id)
             switch fault {

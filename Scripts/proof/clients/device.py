@@ -66,6 +66,10 @@ class Device:
         except OSError as error:
             raise ConnectionLost(str(error)) from error
 
+    def get(self, path: str) -> int:
+        self.socket.sendall(f"GET {path} HTTP/1.1\r\nhost: {self.host}\r\n\r\n".encode())
+        return self.answer()[0]
+
     def answer(self) -> tuple[int, bytes]:
         while not (found := message(self.rest)):
             if not (piece := self.socket.recv(65536)):

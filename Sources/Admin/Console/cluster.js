@@ -97,6 +97,7 @@ const counts = (fleet) => h("section", {}, h("h2", {}, "Since this gateway start
   ["Adoptions", `${counted(fleet.adoptions, "shard")} of lost gateways`],
   ["Absorptions", `${counted(fleet.absorptions, "emptied shard")} became a part of another one`],
   ["Losses", `${counted(fleet.losses, "shard")} of this gateway that another one took`],
+  ["Replacements", `${counted(fleet.replacements, "home shard")} that could not be written`],
   ["Late acknowledgements", `${counted(fleet.late_acknowledgements, "packet")}, perhaps delivered twice`],
   ["Recognised repeats", `${counted(fleet.recognised_repeats, "request")} that another gateway had stored`],
   ["Untold repeats", `${counted(fleet.untold_repeats, "request")} that the others were not told of`]));

@@ -217,6 +217,8 @@ enum FleetFigures {
             "Shards that were emptied and became a part of another one.",
         Figure("sluice_fleet_losses_total", \.losses, member: "losses"):
             "Shards of this gateway that another one has taken.",
+        Figure("sluice_fleet_replacements_total", \.replacements, member: "replacements"):
+            "Home shards that could not be written, and in whose place this gateway began others.",
         Figure(
             "sluice_fleet_late_acknowledgements_total",
             \.lateAcknowledgements,

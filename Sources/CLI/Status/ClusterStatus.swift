@@ -7,8 +7,8 @@ enum ClusterStatus {
     private static let counts = ["accepted"] + ends + ["skipped"]
     private static let ends = ["delivered", "queued", "dead", "expired", "discarded"]
     private static let events = [
-        "adoptions", "absorptions", "losses", "late_acknowledgements", "recognised_repeats",
-        "untold_repeats",
+        "adoptions", "absorptions", "losses", "replacements", "late_acknowledgements",
+        "recognised_repeats", "untold_repeats",
     ]
 
     /// The answer to `sluice status --cluster`, from the gateway's whole status.

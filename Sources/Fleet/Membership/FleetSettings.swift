@@ -34,6 +34,9 @@ package struct FleetTiming: Sendable, Equatable {
     package var gap: Duration = .seconds(8)
     /// The home shard of a gateway that has stopped waits for its return.
     package var returnTime: Duration = .seconds(15)
+    /// A home shard that cannot be written for so long, although the cluster can be reached, is
+    /// replaced.
+    package var replaceAfter: Duration = .seconds(60)
     /// Shards of this gateway that no list has count as lost so long after the first list.
     package var unlisted: Duration = .seconds(30)
     /// Rivals for an orphan wait at random up to this, and as long again per adopted shard.

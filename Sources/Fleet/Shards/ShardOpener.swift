@@ -130,7 +130,7 @@ final class ShardOpener: Sendable {
                 )
             } catch {
                 // In the place of a lost home shard any other one serves.
-                guard skipsBad, !isNew, error.isLasting else { throw error }
+                guard skipsBad, !isNew else { throw error }
                 others.insert(name)
                 continue
             }

@@ -33,6 +33,16 @@ struct DevicePage: Sendable {
         response: Response(status: 200)
     )
 
+    /// What a balancer gets when it should choose another gateway of the cluster.
+    static let unhealthy = DevicePage(
+        label: .healthz,
+        response: Response(
+            status: 503,
+            contentType: "text/plain",
+            text: "the queue of this gateway takes no logs\n"
+        )
+    )
+
     private static func plain(_ text: String) -> DevicePage {
         let response = Response(status: 200, contentType: "text/plain", text: text)
         return DevicePage(label: .healthz, response: response)

@@ -33,6 +33,7 @@ final class RecordingQueue: BatchQueue {
     var identities: [BatchIdentity?] { named.withLock { $0 } }
 
     var admission: QueueAdmission { state.withLock { $0 } }
+    var failsAlone: Bool { state.withLock { $0 == .failing } }
 
     func say(_ admission: QueueAdmission) {
         state.withLock { $0 = admission }

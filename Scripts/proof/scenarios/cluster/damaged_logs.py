@@ -216,9 +216,6 @@ class DamagedCluster(Session):
         member.start()
         self.each_goes_on("a log was damaged")
 
-    def adoptions(self) -> int:
-        return sum(member.fleet()["adoptions"] for member in self.living)
-
     def damage_one_broker(self) -> None:
         """Bytes are flipped in all streams of one broker while it is down. Then a gateway loses its machine, and its heir
         reads the log from any broker. It may refuse the log while that broker is there, and must not when it is

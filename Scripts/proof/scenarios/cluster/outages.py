@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from harness.program import Host
 from harness.queues import PROGRAMS, Brokers, Database
 from proof.faults.machine import FakedClock, SmallDisk, end_faked, fill
-from proof.scenarios.cluster.session import ADOPTED_WITHIN, GATEWAYS, Session
+from proof.scenarios.cluster.session import ADOPTED_WITHIN, CLUSTER, GATEWAYS, Session
 from proof.trial import Trial
 
 # The long form kills gateways and brokers so often in one session, and compares every log at its end.
@@ -23,6 +23,8 @@ CRASHES = {False: 1, True: 3}
 # Seconds between the deaths of two gateways: the second one is about to adopt the first one's shard, or has it.
 HEIR_LIVES = 11, 17
 GATEWAYS_KILLED, BROKERS_KILLED = "gateways killed", "brokers killed"
+# Seconds until a home shard that cannot be written is replaced.
+REPLACED_WITHIN = 120
 # Seconds until a broker that leaves leads nothing.
 LEAVES_WITHIN = 30
 # Seconds for which a gateway goes on standing still after it has lost its shard, once in a session of the long form.
@@ -42,10 +44,12 @@ class KilledCluster(Session):
         """A gateway dies for good. The others deliver what it had; later another one takes its place."""
         member = self.trial.random.choice(self.members)
         member.kill(loses_disk=True)
-        began, before = time.monotonic(), self.absorptions()
+        began, before, adopted = time.monotonic(), self.absorptions(), self.adoptions()
         self.counts[GATEWAYS_KILLED] += 1
         self.goes_on("a gateway is lost")
         self.others_empty("a gateway lost with its disk", began, before)
+        heirs = self.adoptions() - adopted
+        self.trial.expect(heirs == 1, f"a gateway was lost, and {heirs} others have adopted its shard")
         member.start()
         self.goes_on("a new gateway has come")
 
@@ -73,6 +77,21 @@ class KilledCluster(Session):
         member.start()
         self.goes_on("a gateway has come back")
         self.trial.expect(member.home() == home, "a gateway that came back at once has another home shard")
+
+    def wedge(self) -> None:
+        """The stream of one gateway alone takes nothing. Balancers are told, another shard takes its place, and the old
+        one is emptied when it works again."""
+        member = self.trial.random.choice(self.members)
+        home, before = member.home(), self.absorptions()
+        self.counts["streams without room"] += 1
+        with self.brokers.without_room(home, CLUSTER):
+            for status, what in ((503, "does not fail"), (200, "goes on to fail")):
+                told = f"/healthz of {member.node} {what}"
+                self.wait_for(lambda: member.ask_devices("/healthz") == status, REPLACED_WITHIN, told)
+            self.trial.expect(member.home() != home, f"{member.node} keeps its wedged shard")
+            self.each_goes_on("a gateway has begun another shard")
+            self.trial.expect(home in member.shards("adopted"), f"{member.node} does not have its former shard")
+        self.wait_for(lambda: self.absorptions() > before, ADOPTED_WITHIN, "a shard that works again is not absorbed")
 
     def upgrade_brokers(self) -> None:
         for broker in self.brokers.all:
@@ -141,6 +160,8 @@ def break_brokers(trial: Trial, exactly_once: bool, rounds: int, kills_least: in
         session.kill_brokers(2)
         if trial.is_long:
             session.lose_heir()
+            if number == 1:
+                session.wedge()
             trial.say(f"round {number} of {rounds}: {session.kills} kills")
     session.end()
     trial.say(f"{session.kills} kills of gateways and brokers")

@@ -70,6 +70,11 @@ class Member:
         assert self.gateway is not None
         return self.gateway
 
+    def ask_devices(self, path: str) -> int:
+        """The status of a page of the device listener."""
+        with contextlib.closing(self.connect()) as device:
+            return device.get(path)
+
     def status(self) -> dict[str, Any]:
         with self.host.inside():
             return json.loads(self.running.ask("/admin/status"))["queue"]
@@ -174,6 +179,9 @@ class Session:
 
     def absorptions(self) -> int:
         return sum(member.fleet()["absorptions"] for member in self.living)
+
+    def adoptions(self) -> int:
+        return sum(member.fleet()["adoptions"] for member in self.living)
 
     @contextlib.contextmanager
     def without(self, member: Member) -> Iterator[None]:
