@@ -13,9 +13,10 @@ final class FleetKeeper: Sendable {
         case ceded(String, to: String)
         case notAdopted(String, CommitLogError)
         case absorbed(String, AbsorptionEnd)
-        /// Another home shard is open, and the former one was lost or could not be written; or none
-        /// is needed any more.
-        case homeSettled(isReplaced: Bool)
+        /// Another home shard is open.
+        case homeReplaced
+        /// The home shard can be written again before another one was open.
+        case homeRecovered
         case stop
     }
 
@@ -73,9 +74,9 @@ final class FleetKeeper: Sendable {
         { [mailbox] in mailbox.post(.lost(shard, name)) }
     }
 
-    func adopt(_ reading: ShardReading, knownTo entry: UInt64) -> Bool {
+    func adopt(_ attempt: AdoptionAttempt, knownTo entry: UInt64) -> Bool {
         adoptions.post { [self] in
-            let name = reading.shard
+            let name = attempt.shard
             let shard = opener.newShard()
             do throws(CommitLogError) {
                 let queue = try opener.open(
@@ -83,7 +84,7 @@ final class FleetKeeper: Sendable {
                     as: shard,
                     makes: false,
                     knownTo: entry,
-                    reading,
+                    adopting: attempt,
                     whenLost: whenLost(shard, name)
                 )
                 if let target = queue.cededTo {
@@ -119,21 +120,29 @@ final class FleetKeeper: Sendable {
         }
     }
 
-    /// Opens another home shard in the place of one that is lost or cannot be written.
-    func replaceHome(besides lost: Set<String>) -> Bool {
+    /// Opens a new home shard in the place of one that is lost or cannot be written. One name for
+    /// all tries: each log has room on the servers.
+    func replaceHome() -> Bool {
         homes.post { [self] in
             var pause = Duration.milliseconds(250)
-            let shard = opener.newShard()
+            let (name, shard) = (ShardName.new(for: opener.settings.node), opener.newShard())
             while !opener.hasEnded {
-                guard fleet.needsHome else {
+                guard fleet.isHomeUnusable else {
                     opener.giveBack(shard)
-                    return post(.homeSettled(isReplaced: false))
+                    return post(.homeRecovered)
                 }
                 do throws(CommitLogError) {
-                    let home = try openHome(shard, besides: lost)
+                    let queue = try opener.open(
+                        name,
+                        as: shard,
+                        makes: true,
+                        knownTo: 0,
+                        whenLost: whenLost(shard, name)
+                    )
+                    journal.info("home shard made", ["node": opener.settings.node, "shard": name])
+                    let home = OwnedShard(name: name, shard: shard, queue: queue)
                     let old = fleet.replaceHome(with: home)
-                    if old == nil { fleet.change { $0.replacements += 1 } }
-                    post(.homeSettled(isReplaced: true))
+                    post(.homeReplaced)
                     guard let old else { return }
                     old.queue.close()
                     return ShardDirectories(opener.settings).remove(old.name)
@@ -147,23 +156,5 @@ final class FleetKeeper: Sendable {
                 pause = min(pause * 2, .seconds(5))
             }
         }
-    }
-
-    private func openHome(
-        _ shard: Shard,
-        besides lost: Set<String>
-    ) throws(CommitLogError) -> OwnedShard {
-        let choice = HomeChoice(
-            for: opener.settings.node,
-            among: try opener.cluster.shards(),
-            try opener.cluster.registers()
-        )
-        return try opener.openHome(
-            by: choice,
-            as: shard,
-            besides: lost.union(fleet.openShards.map(\.name)),
-            skipsBad: true,
-            whenLost: whenLost
-        )
     }
 }

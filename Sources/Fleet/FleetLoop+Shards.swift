@@ -48,34 +48,42 @@ extension FleetLoop {
         journal.error("shard cannot be adopted", ["shard": name, "reason": reason])
     }
 
-    /// Claims the shard, and reads its log if no other gateway was first.
+    /// Becomes a candidate for the shard, and reads its log if no other gateway was before.
     private func begin(_ name: String) {
+        var isBegun = false
         do throws(CommitLogError) {
-            guard try claim(name) else { return job = nil }
-            let reading = ShardReading(of: name)
-            job = .adopting(reading)
-            try tell()
-            guard keeper.adopt(reading, knownTo: watch.lastEntry(of: name)) else {
-                return job = nil
+            // Most of many rivals come too late, and need not tell anything.
+            try look()
+            if watch.orphans(.now).contains(name) {
+                job = .candidate(name)
+                if let attempt = try attempt(name) {
+                    isBegun = keeper.adopt(attempt, knownTo: watch.lastEntry(of: name))
+                }
             }
-            fleet.change { $0.adopting = name }
-            journal.info("orphaned shard is read to adopt it", ["shard": name])
         } catch {
-            job = nil
+            // The next look is soon.
         }
+        guard isBegun else { return job = nil }
+        fleet.change { $0.adopting = name }
+        journal.info("orphaned shard is read to adopt it", ["shard": name])
     }
 
-    /// False if its owner is back, or another gateway has it, reads it, or has claimed it before.
-    private func claim(_ name: String) throws(CommitLogError) -> Bool {
-        // Most of many rivals come too late, and need not tell anything.
-        try look()
-        guard watch.orphans(.now).contains(name) else { return false }
-        job = .claiming(name)
+    /// nil: the owner is back, or another gateway has the shard or was before.
+    private func attempt(_ name: String) throws(CommitLogError) -> AdoptionAttempt? {
         try tell()
-        let claimed = try look()
+        try look()
         try lookAtShards()
-        guard let claimed else { return false }
-        return watch.mayRead(name, claimedAt: claimed, .now)
+        // A call that has failed may count later, and hide what was told now.
+        guard let seen = ownAsSeen, seen.value == own.bytes,
+            watch.mayRead(name, asCandidateAt: seen.revision, .now)
+        else { return nil }
+        let attempt = AdoptionAttempt(of: name, asCandidateAt: seen.revision)
+        job = .adopting(attempt)
+        try tell()
+        // Revisions may be in another order than that in which registers are seen, and this gateway
+        // may have stood still. Of two that both tell that they read, one sees the other.
+        try look()
+        return watch.isRead(name, .now) || watch.isOwned(name, .now) ? nil : attempt
     }
 
     private func absorbEmptied() {
@@ -178,10 +186,10 @@ extension FleetLoop {
                 refuse(name, problem.description, for: plan.failed(name))
             }
         case .absorbed(let name, let end): absorbed(name, end)
-        case .homeSettled(let isReplaced):
+        case .homeReplaced, .homeRecovered:
             isReplacingHome = false
             failingSince = nil
-            if isReplaced { nextHeartbeat = .now }
+            nextHeartbeat = .now
             // It may have been lost at the same moment.
             if fleet.isHomeLost { replaceHome() }
         case .stop: isStopping = true
@@ -213,19 +221,29 @@ extension FleetLoop {
     }
 
     /// Called after the cluster was reached, so that what fails is the home shard alone.
-    func lookAtHome(_ now: Moment) {
-        guard fleet.needsHome else {
+    func replaceFailingHome(_ now: Moment) {
+        guard fleet.isHomeUnusable else {
             failingSince = nil
-            return fleet.tellBalancers(thatHomeFails: false)
+            hasToldOfLimit = false
+            return fleet.setHomeFailing(false)
         }
         let since = failingSince ?? now
         failingSince = since
         // Brokers may elect for so long.
-        fleet.tellBalancers(thatHomeFails: now - since >= timing.deadAfter)
+        fleet.setHomeFailing(now - since >= timing.deadAfter)
         let isDue = now - since >= timing.replaceAfter && !isReplacingHome && !fleet.isHomeLost
-        guard isDue, fleet.adopted.count(where: \.queue.isLogFailing) < Self.failingMax
-        else { return }
+        guard isDue else { return }
         let home = fleet.home
+        let failing = fleet.adopted.count(where: \.queue.isLogFailing)
+        guard failing < Self.failingShardsMax else {
+            if !hasToldOfLimit {
+                journal.error(
+                    "the home shard cannot be written, and is not replaced, because others fail too; repair their logs",
+                    ["shard": home.name, "failing": failing]
+                )
+            }
+            return hasToldOfLimit = true
+        }
         journal.error(
             "the home shard cannot be written although the cluster can be reached; another one takes its place",
             [
@@ -236,17 +254,16 @@ extension FleetLoop {
         replaceHome()
     }
 
-    /// Each has room on the servers.
-    private static let failingMax = 2
+    /// A shard that fails keeps its room on the servers.
+    private static let failingShardsMax = 2
 
     private func replaceHome() {
-        if !isReplacingHome { isReplacingHome = keeper.replaceHome(besides: lostHomes) }
+        if !isReplacingHome { isReplacingHome = keeper.replaceHome() }
     }
 
     func lose(_ name: String, to successor: String?) {
         let node = successor ?? "unknown yet"
         if fleet.loseHome(name) {
-            lostHomes.insert(name)
             journal.error(
                 "another gateway has taken the home shard",
                 ["shard": name, "node": node]

@@ -7,15 +7,15 @@ import System
 final class FleetLoop {
     /// What the thread for adopted shards does with one of them.
     enum Job {
-        /// Nothing yet: others may have claimed it before.
-        case claiming(String)
-        case adopting(ShardReading)
+        /// Nothing yet: another gateway may have been before.
+        case candidate(String)
+        case adopting(AdoptionAttempt)
         case absorbing(String)
 
         var shard: String {
             switch self {
-            case .claiming(let shard), .absorbing(let shard): shard
-            case .adopting(let reading): reading.shard
+            case .candidate(let shard), .absorbing(let shard): shard
+            case .adopting(let attempt): attempt.shard
             }
         }
     }
@@ -23,6 +23,8 @@ final class FleetLoop {
     let keeper: FleetKeeper
     /// What this gateway tells the others.
     var own: NodeRegister
+    /// The same as the others saw it at the last look; nil: they did not.
+    var ownAsSeen: Register?
     /// What it knows of them.
     var watch: ShardWatch
     var nextHeartbeat = Moment.now
@@ -36,11 +38,11 @@ final class FleetLoop {
     var job: Job?
     /// Shards that were absorbed, and when, as the registers tell.
     var gone: [String: WallTime] = [:]
-    /// Home shards that this process has lost. It never chooses them again.
-    var lostHomes: Set<String> = []
     var isReplacingHome = false
     /// Since when the home shard is lost or fails, while the cluster can be reached.
     var failingSince: Moment?
+    /// It was told that a failing home shard is not replaced.
+    var hasToldOfLimit = false
     private var others: Set<String> = []
 
     init(_ keeper: FleetKeeper, _ own: NodeRegister) {
@@ -84,7 +86,7 @@ final class FleetLoop {
             if isCutOff { journal.info("cluster reached") }
             isCutOff = false
             fleet.change { $0.problem = nil }
-            lookAtHome(began)
+            replaceFailingHome(began)
         } catch {
             guard !isCutOff else {
                 // Longer than an election: this server may be cut off while another one is not.
@@ -98,7 +100,7 @@ final class FleetLoop {
             isCutOff = true
             // Others may take no logs either.
             failingSince = nil
-            fleet.tellBalancers(thatHomeFails: false)
+            fleet.setHomeFailing(false)
             fleet.change { $0.problem = error.description }
             journal.warning("cluster cannot be reached", ["reason": error.description])
             return
@@ -135,19 +137,18 @@ final class FleetLoop {
         own.entries = fleet.lastEntries.filter { own.shards[$0.key] != nil }.mapValues { Int($0) }
         // The epoch is unknown before the log is read; no other takes this one for its successor.
         guard let job, own.shards[job.shard] == nil else { return }
-        if case .claiming = job {
-            own.shards[job.shard] = NodeRegister.claimingEpoch
+        if case .candidate = job {
+            own.shards[job.shard] = NodeRegister.candidateEpoch
         } else {
             own.shards[job.shard] = NodeRegister.readingEpoch
         }
     }
 
-    /// Finds out if another gateway has taken a shard. Returns the revision of what this gateway
-    /// told last; nil: the others see something else.
-    @discardableResult
-    func look() throws(CommitLogError) -> UInt64? {
+    /// Looks at the registers: closes shards that another gateway has taken, and cancels an
+    /// adoption that is another one's.
+    func look() throws(CommitLogError) {
         var registers = try cluster.registers()
-        let mine = registers.removeValue(forKey: own.name)
+        ownAsSeen = registers.removeValue(forKey: own.name)
         if let key = registers[MessageSeal.register]?.value {
             fleet.messages.use(key: key)
         } else if let key = fleet.messages.key {
@@ -165,10 +166,11 @@ final class FleetLoop {
                 lose(name, to: nil)
             }
         }
-        if case .adopting(let reading)? = job, watch.mustGiveUp(reading.shard, own, .now) {
-            reading.giveUp()
+        if case .adopting(let attempt)? = job,
+            watch.mustCancel(attempt, of: own, .now)
+        {
+            attempt.cancel()
         }
-        return mine?.value == own.bytes ? mine?.revision : nil
     }
 
     func lookAtShards() throws(CommitLogError) {

@@ -12,8 +12,8 @@ package final class FleetOpening: Sendable {
     private let journal: Journal
     /// When the servers gave their first list of shards; nil: not yet.
     private let firstListed = Locked<Moment?>(nil)
-    /// The home shard that cannot be opened although the cluster can be reached, and since when.
-    private let failing = Locked<(shard: String, since: Moment)?>(nil)
+    /// Home shards that cannot be opened although the cluster can be reached, and since when.
+    private let failing = Locked<[String: Moment]>([:])
     /// When another server is tried, if this one is of no use; nil: it has not failed yet.
     private let leavesServerAt = Locked<Moment?>(nil)
     /// Tells this life of the gateway from others.
@@ -40,7 +40,8 @@ package final class FleetOpening: Sendable {
         }
     }
 
-    /// May be tried again if the engine is `unreachable`.
+    /// May be tried again if the engine cannot be reached, has no room, or let another gateway take
+    /// the shard.
     package func open() throws(CommitLogError) -> ShardFleet {
         let messages = try startMessages()
         do throws(CommitLogError) {
@@ -64,12 +65,17 @@ package final class FleetOpening: Sendable {
     }
 
     private func open(_ messages: FleetMessages) throws(CommitLogError) -> ShardFleet {
+        // If this attempt does not come as far as to a shard, the cluster is what fails.
+        let failing = failing.withLock { failing in
+            defer { failing = [:] }
+            return failing
+        }
         try opener.cluster.open()
         var own = NodeRegister(node: settings.node, life: life)
         own.keyFingerprint = settings.keyFingerprint
         own.durability = opener.cluster.durability
         do throws(CommitLogError) {
-            return try join(own, messages)
+            return try join(own, messages, failing)
         } catch {
             // The next start has another life, and would leave another register.
             if error.kind != .unreachable { try? opener.cluster.set(own.name, to: nil) }
@@ -79,7 +85,8 @@ package final class FleetOpening: Sendable {
 
     private func join(
         _ own: NodeRegister,
-        _ messages: FleetMessages
+        _ messages: FleetMessages,
+        _ failing: [String: Moment]
     ) throws(CommitLogError) -> ShardFleet {
         let began = Moment.now
         let cluster = opener.cluster
@@ -104,7 +111,7 @@ package final class FleetOpening: Sendable {
             try ShardClaim(own, cluster, every: settings.timing.heartbeat)
         }
         defer { claim.stop() }
-        let home = try openHome(by: choice) { name throws(CommitLogError) in
+        let home = try openHome(by: choice, failing) { name throws(CommitLogError) in
             try claim.claim(name)
             let after = HomeChoice(for: own.node, among: shards, try cluster.registers())
             return after.isFirst(own.name, toClaim: name)
@@ -144,39 +151,42 @@ package final class FleetOpening: Sendable {
         messages.use(key: key)
     }
 
-    /// Begins another shard if the one that it had could not be opened for some time: its log may
-    /// not be writable for hours, and is adopted when it is.
+    /// Begins another shard if the former one could not be opened for some time, as `failing`
+    /// tells: a log may not be writable for hours, and its shard is adopted when it is.
     private func openHome(
         by choice: HomeChoice,
+        _ failing: [String: Moment],
         claim: (String) throws(CommitLogError) -> Bool,
         whenLost: @escaping @Sendable () -> Void
     ) throws(CommitLogError) -> OwnedShard {
-        let before = failing.withLock { $0.take() }
-        var others: Set<String> = []
-        if let before, .now - before.since >= settings.timing.replaceAfter {
-            others.insert(before.shard)
+        let given = failing.filter { .now - $0.value >= settings.timing.replaceAfter }
+        for shard in given.keys {
             journal.error(
                 "the home shard cannot be opened although the cluster can be reached; another one "
                     + "takes its place",
-                [
-                    "shard": before.shard,
-                    "remedy": "repair its log; a gateway then adopts the shard",
-                ]
+                ["shard": shard, "remedy": "repair its log; a gateway then adopts the shard"]
             )
         }
-        var chosen: String?
+        var claimed: String?
         do throws(CommitLogError) {
-            return try opener.openHome(by: choice, as: .home, besides: others) {
-                name throws(CommitLogError) in
-                chosen = name
-                return try claim(name)
-            } whenLost: { _, _ in
-                whenLost
-            }
+            return try opener.openHome(
+                by: choice,
+                besides: Set(given.keys),
+                claim: { name throws(CommitLogError) in
+                    guard try claim(name) else { return false }
+                    claimed = name
+                    return true
+                },
+                whenLost: whenLost
+            )
         } catch {
-            if let chosen, [.unreachable, .noRoom].contains(error.kind) {
-                let since = before.flatMap { $0.shard == chosen ? $0.since : nil } ?? .now
-                failing.withLock { $0 = (chosen, since) }
+            // The disk here may be what has no room.
+            let isLogFull =
+                error.kind == .noRoom
+                && DiskSpace.free(in: settings.directory) > settings.queue.freeBytesMin
+            if let claimed, error.kind == .unreachable || isLogFull {
+                let since = failing[claimed] ?? .now
+                self.failing.withLock { $0 = given.merging([claimed: since]) { $1 } }
             }
             throw error
         }

@@ -28,6 +28,8 @@ extension ShardFleet: PacketSource {
         }
         deliverHome(home, to: receiver)
         for shard in adopted { deliver(shard, to: receiver) }
+        // It may have been replaced meanwhile.
+        if let aside = state.withLock({ $0.adopted[home.shard] }) { deliver(aside, to: receiver) }
     }
 
     package func blocks(of packet: SealedPacket) throws(QueueError) -> [StoredBlock] {

@@ -110,13 +110,13 @@ package final class ShardFleet: Sendable {
     }
 
     /// True while devices get no 2xx because of the home shard.
-    var needsHome: Bool {
+    var isHomeUnusable: Bool {
         let (isLost, home) = state.withLock { ($0.isHomeLost, $0.home) }
         return isLost || home.queue.isLogFailing
     }
 
-    func tellBalancers(thatHomeFails: Bool) {
-        state.withLock { $0.isHomeFailing = thatHomeFails }
+    func setHomeFailing(_ fails: Bool) {
+        state.withLock { $0.isHomeFailing = fails }
     }
 
     func adopt(_ shard: OwnedShard) {
@@ -176,7 +176,10 @@ package final class ShardFleet: Sendable {
             let (old, retired) = (state.home, state.announced)
             let aside = state.isHomeLost ? nil : AdoptedShard(old)
             // Delivery may give packets of it back at any moment.
-            if let aside { state.adopted[old.shard] = aside }
+            if let aside {
+                state.adopted[old.shard] = aside
+                state.figures.replacements += 1
+            }
             state.home = new
             state.isHomeLost = false
             state.announced = []
@@ -323,5 +326,5 @@ extension ShardFleet: BatchQueue {
 
     package func count(_ tally: IntakeTally) { homeQueue.count(tally) }
 
-    package var failsAlone: Bool { state.withLock(\.isHomeFailing) }
+    package var failsWhileOthersWork: Bool { state.withLock(\.isHomeFailing) }
 }

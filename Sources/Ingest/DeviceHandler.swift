@@ -257,8 +257,8 @@ package final class DeviceHandler: RequestHandler {
         case .logs(let dialect):
             return .logs(try tables.admitLogs(head, dialect, tables.addressBudget(of: head)))
         case .page(let page):
-            let isUnhealthy = page.label == .healthz && shared.queue.failsAlone
-            return .page(isUnhealthy ? .unhealthy : page)
+            guard page.tellsHealth, shared.queue.failsWhileOthersWork else { return .page(page) }
+            return .page(DevicePage(label: page.label, response: page.refused(Refusal(.failing))))
         }
     }
 

@@ -28,13 +28,13 @@ package protocol BatchQueue: Sendable {
     /// Counts a request of which no log goes to a destination. Stored within a second.
     func count(_ tally: IntakeTally)
 
-    /// True if it takes no logs although other gateways of the cluster may: a balancer should
-    /// choose them.
-    var failsAlone: Bool { get }
+    /// True while it stores no logs because of this gateway's own shard: a balancer should choose
+    /// another gateway of the cluster.
+    var failsWhileOthersWork: Bool { get }
 }
 
 extension BatchQueue {
-    package var failsAlone: Bool { false }
+    package var failsWhileOthersWork: Bool { false }
 }
 
 /// A request whose batches the queue stores. An object, because it passes through several lists on

@@ -69,6 +69,8 @@ package struct QueueError: Error, Equatable, Sendable, CustomStringConvertible {
         /// The directory cannot be created, opened or written.
         case directory
         case diskFull
+        /// The engine has no room for the commit log, or it is nearly as long as it may be.
+        case commitLogFull
         case corrupt
         /// The queue recalls the packet.
         case withdrawn

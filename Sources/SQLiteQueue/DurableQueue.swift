@@ -79,17 +79,13 @@ package final class DurableQueue: Sendable {
     /// True while it takes nothing because of its commit log, and not because of the disk here or
     /// because another gateway has the shard.
     package var isLogFailing: Bool {
-        let (problem, admission) = handle.status.withLock { ($0.problem, $0.admission) }
-        switch (problem?.kind, admission) {
-        case (.unreachable, .failing), (.refused, .failing), (.corrupt, .failing): return true
-        case (.diskFull, .diskFull):
-            return DiskSpace.free(in: handle.directory) > Self.roomLeast
-        default: return false
+        let (kind, admission) = handle.status.withLock { ($0.problem?.kind, $0.admission) }
+        return switch kind {
+        case .unreachable, .refused, .corrupt: admission == .failing
+        case .commitLogFull: admission == .diskFull
+        default: false
         }
     }
-
-    /// With less the disk here may be what is full.
-    private static let roomLeast = 64 << 20
 
     /// The shards that this one absorbs, and how far that is.
     package var absorptions: [String: AbsorptionProgress] {

@@ -131,7 +131,7 @@ private struct AdoptionRace {
         case .beat where gateways[index].isTrying:
             then(.beat, by: index, after: .milliseconds(10))
         case .beat:
-            _ = tell(gateways[index].isReading ? 0 : nil, by: index)
+            _ = tell(gateways[index].isReading ? NodeRegister.readingEpoch : nil, by: index)
             _ = look(by: index)
             then(.decide, by: index)
             then(.beat, by: index, after: Self.timing.heartbeat)
@@ -154,11 +154,11 @@ private struct AdoptionRace {
             gateways[index].isTrying = isFree
             if isFree { then(.claimed, by: index) }
         case .claimed:
-            let wasSet = tell(NodeRegister.claimingEpoch, by: index)
+            let wasSet = tell(NodeRegister.candidateEpoch, by: index)
             then(.secondLook(wasSet: wasSet), by: index)
         case .secondLook(let wasSet):
             guard wasSet, let claimed = look(by: index),
-                gateways[index].watch.mayRead(orphan, claimedAt: claimed, now)
+                gateways[index].watch.mayRead(orphan, asCandidateAt: claimed, now)
             else { return gateways[index].isTrying = false }
             then(.won, by: index)
         case .won:

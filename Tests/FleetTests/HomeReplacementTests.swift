@@ -19,16 +19,18 @@ import Testing
 
     @Test("Another home shard takes the place of one that stays wedged, which is emptied later")
     func wedged() throws {
-        let gateway = try trial.start(trial.machine("a"))
+        let machine = trial.machine("a")
+        machine.replaceAfter = .milliseconds(1500)
+        let gateway = try trial.start(machine)
         let sink = try trial.sink(gateway)
         #expect(gateway.store(1...20) == .stored && sink.waitFor(1...20))
         let first = try gateway.home()
-        #expect(!gateway.failsAlone)
+        #expect(!gateway.failsWhileOthersWork)
         try log(of: first).wedge(true)
         #expect(gateway.store(21...30) == .refused(.failing))
-        #expect(eventually { gateway.failsAlone }, "what balancers ask fails")
+        #expect(eventually { gateway.failsWhileOthersWork }, "what balancers ask fails")
         #expect(gateway.storeUntilTaken(31...40) && sink.waitFor(31...40))
-        #expect(try gateway.home() != first && eventually { !gateway.failsAlone })
+        #expect(try gateway.home() != first && eventually { !gateway.failsWhileOthersWork })
         #expect(gateway.has(first) && gateway.status.fleet?.replacements == 1)
         try log(of: first).wedge(false)
         #expect(gateway.wait { $0.fleet?.absorptions == 1 })
@@ -82,16 +84,55 @@ import Testing
         machine.view.isReachable = false
         #expect(gateway.store(1...2) == .refused(.failing))
         // Longer than `replaceAfter`.
-        #expect(!eventually(within: .seconds(2)) { gateway.failsAlone })
+        #expect(!eventually(within: .seconds(1.8)) { gateway.failsWhileOthersWork })
         machine.view.isReachable = true
         #expect(gateway.storeUntilTaken(3...4))
         try log(of: first).wedge(true)
         #expect(gateway.store(5...6) == .refused(.failing))
-        #expect(eventually { gateway.failsAlone })
+        #expect(eventually { gateway.failsWhileOthersWork })
         try log(of: first).wedge(false)
-        #expect(gateway.storeUntilTaken(7...8) && eventually { !gateway.failsAlone })
+        #expect(gateway.storeUntilTaken(7...8) && eventually { !gateway.failsWhileOthersWork })
         #expect(try gateway.home() == first && gateway.status.fleet?.replacements == 0)
         #expect(try trial.shards == [first])
+    }
+
+    @Test("Two shards that fail may wait for their repair, and a third one is not replaced")
+    func manyFailing() throws {
+        let gateway = try trial.start(trial.machine("a"))
+        for number in 1...3 {
+            let home = try gateway.home()
+            try log(of: home).wedge(true)
+            #expect(gateway.store([number]) == .refused(.failing))
+            guard number < 3 else { break }
+            #expect(gateway.storeUntilTaken([number * 10]))
+        }
+        #expect(eventually { trial.recorder.text.contains("is not replaced, because others fail") })
+        #expect(gateway.status.fleet?.replacements == 2)
+        for shard in try trial.shards { try log(of: shard).wedge(false) }
+        #expect(gateway.storeUntilTaken([40]))
+        let sink = try trial.sink(gateway)
+        #expect(sink.waitFor([10, 20, 40]) && gateway.wait { $0.fleet?.absorptions == 2 })
+    }
+
+    @Test("A start does not count the time without the cluster as that of its home shard")
+    func startWithoutCluster() throws {
+        let machine = trial.machine("a")
+        let earlier = try trial.start(machine)
+        let first = try earlier.home()
+        earlier.close()
+        try log(of: first).wedge(true)
+        let opening = try FleetOpening(machine.settings(), machine.view, trial.recorder.journal)
+        #expect { _ = try opening.open() } throws: { ($0 as? CommitLogError)?.kind == .unreachable }
+        machine.view.isReachable = false
+        let away = Moment.now + machine.replaceAfter * 2
+        while .now < away {
+            #expect { _ = try opening.open() } throws: { _ in true }
+        }
+        machine.view.isReachable = true
+        try log(of: first).wedge(false)
+        let gateway = try opening.open()
+        defer { gateway.close() }
+        #expect(try gateway.home() == first)
     }
 
     @Test("Another gateway may take the shard that was set aside")

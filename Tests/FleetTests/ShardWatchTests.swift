@@ -156,15 +156,35 @@ import Testing
 
     @Test("Of gateways that claim an orphan the one whose register was set first may read its log")
     mutating func firstClaim() {
-        look(0...16, owner: register("b", owns: [Self.shard], epoch: NodeRegister.claimingEpoch))
-        #expect(watch.mayRead(Self.shard, claimedAt: revision - 1, moment(16)))
-        #expect(!watch.mayRead(Self.shard, claimedAt: revision + 1, moment(16)))
+        look(0...16, owner: register("b", owns: [Self.shard], epoch: NodeRegister.candidateEpoch))
+        #expect(watch.mayRead(Self.shard, asCandidateAt: revision - 1, moment(16)))
+        #expect(!watch.mayRead(Self.shard, asCandidateAt: revision + 1, moment(16)))
         #expect(!watch.isOwned(Self.shard, moment(16)) && watch.orphans(moment(16)).isEmpty)
         // Whatever has begun to read, or has the shard, was first.
         for epoch in [NodeRegister.readingEpoch, 3] {
             look(17...18, owner: register("b", owns: [Self.shard], epoch: epoch))
-            #expect(!watch.mayRead(Self.shard, claimedAt: 1, moment(18)))
+            #expect(!watch.mayRead(Self.shard, asCandidateAt: 1, moment(18)))
         }
+    }
+
+    @Test("An adoption is cancelled for an owner that tells more, or a reader with a lesser life")
+    mutating func cancelledAdoption() {
+        var own = NodeRegister(node: "c", life: "11111111")
+        own.shards = [Self.shard: NodeRegister.readingEpoch]
+        look(0...3, owner: register("b", owns: [Self.shard], epoch: 2))
+        let now = moment(3)
+        func attempt(_ revision: UInt64) -> AdoptionAttempt {
+            AdoptionAttempt(of: Self.shard, asCandidateAt: revision)
+        }
+        #expect(watch.mustCancel(attempt(revision - 1), of: own, now))
+        #expect(!watch.mustCancel(attempt(revision), of: own, now), "it has told nothing since")
+        look(4...4, owner: register("b", owns: [Self.shard], epoch: NodeRegister.readingEpoch))
+        #expect(watch.mustCancel(attempt(1), of: own, moment(4)))
+        own.life = "..."
+        #expect(!watch.mustCancel(attempt(1), of: own, moment(4)))
+        look(5...5, owner: register("b", owns: [Self.shard], epoch: NodeRegister.candidateEpoch))
+        own.life = "11111111"
+        #expect(!watch.mustCancel(attempt(1), of: own, moment(5)))
     }
 
     @Test("A later epoch tells that another gateway has the shard")

@@ -231,11 +231,20 @@ import Testing
 
     @Test("A balancer is told to choose another gateway of the cluster")
     func unhealthy() throws {
+        let client = end.client
+        let pages = ["/healthz", "/ready", "/services/collector/health"]
+        func statuses() throws -> Set<Int> { Set(try pages.map { try client.get($0).status }) }
+        // If all gateways fail, the devices shall get this one's answer.
         end.queue.say(.failing)
-        #expect(try end.client.get("/healthz").status == 503)
-        #expect(try end.client.get("/servertime").status == 200)
-        end.queue.say(.open)
-        #expect(try end.client.get("/healthz").status == 200)
+        #expect(try statuses() == [200])
+        end.queue.failsAlone.withLock { $0 = true }
+        #expect(try statuses() == [503])
+        let answer = try client.get("/healthz")
+        #expect(answer["retry-after"] != nil && answer.text.contains("ServerBusy"))
+        #expect(try client.send("HEAD", "/healthz").status == 503)
+        #expect(try client.get("/servertime").status == 200)
+        end.queue.failsAlone.withLock { $0 = false }
+        #expect(try statuses() == [200])
     }
 
     @Test(

@@ -19,7 +19,7 @@ package final class MemoryCluster: ClusterEngine {
         var isReachable = true
         var refusesRemovals = false
         var durability = LogDurability(copies: 3, isSynced: true)
-        /// The longest way to the engine, and back.
+        /// The longest time of a call's way there, and of its way back.
         var distance = Duration.zero
         /// What the next calls throw.
         var failures: [CommitLogError] = []

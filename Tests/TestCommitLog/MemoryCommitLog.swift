@@ -56,7 +56,7 @@ package final class MemoryCommitLog: CommitLog {
     }
 
     package var entries: [NumberedEntry] { state.withLock(\.entries) }
-    /// Those of its entries that are not trimmed.
+    /// The epochs of the entries that are not trimmed.
     package var epochs: [UInt64] {
         entries.compactMap { try? CommitEntry($0.bytes) }.filter { $0.kind == .epoch }
             .map(\.id.epoch)

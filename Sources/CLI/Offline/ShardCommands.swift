@@ -132,7 +132,7 @@ extension ShardListing.Row {
         guard last != nil else { return "missing" }
         guard let owner else { return "unclaimed" }
         if owner.isStopped { return "stopped" }
-        return owner.epoch == 0 ? "reading" : "owned"
+        return owner.isReading ? "reading" : "owned"
     }
 }
 

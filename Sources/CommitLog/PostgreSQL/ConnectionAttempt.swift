@@ -13,10 +13,10 @@ final class ConnectionAttempt: Sendable {
     private let outcome: Promise<Void>
     private let result = Locked<Result?>(nil)
 
-    /// To the servers of the URL, or to these ones.
+    /// Connects to `servers`, or to those of the URL if there are none.
     init(
         _ settings: PostgreSQLSettings,
-        to servers: [ServerChoice.Server] = []
+        to servers: [PostgreSQLServer] = []
     ) throws(CommitLogError) {
         do throws(SystemError) {
             outcome = try Promise()
@@ -44,9 +44,9 @@ final class ConnectionAttempt: Sendable {
 
     private static func connect(
         _ settings: PostgreSQLSettings,
-        to servers: [ServerChoice.Server]
+        to servers: [PostgreSQLServer]
     ) -> Result {
-        // Later words win, those of the URL, too.
+        // A later word overrides an earlier one: the URL the defaults, and `servers` the URL.
         let words: [(String, String)] =
             [
                 ("connect_timeout", "4"), ("tcp_user_timeout", "5000"), ("keepalives_idle", "5"),

@@ -13,7 +13,7 @@ package final class PostgreSQLCluster: ClusterEngine {
     private let journal: Journal
     private let logs: LogTable
     private let registerTable: RegisterTable
-    private let choice = ServerChoice()
+    private let choice: ServerChoice
     private let link: Locked<PostgreSQLLink>
     private let registerLink: Locked<PostgreSQLLink>
     /// A removal takes seconds.
@@ -33,6 +33,7 @@ package final class PostgreSQLCluster: ClusterEngine {
         self.journal = journal
         logs = LogTable(of: settings.cluster)
         registerTable = RegisterTable(of: settings.cluster)
+        choice = ServerChoice(settings, journal)
         link = Locked(PostgreSQLLink(settings, isSynced: isSynced, choice, journal))
         registerLink = Locked(PostgreSQLLink(settings, isSynced: isSynced, choice, journal))
         removalLink = Locked(PostgreSQLLink(settings, isSynced: isSynced, choice, journal))
@@ -164,11 +165,11 @@ package final class PostgreSQLCluster: ClusterEngine {
         try PostgreSQLMessenger(settings, node, choice: choice, journal)
     }
 
-    /// libpq finds the server that takes commits, but for a former primary that lives on: it would
-    /// take them and wait for ever.
+    /// libpq skips servers that are read-only, but not a former primary that lives on: its commits
+    /// wait for ever.
     package func changeServer() {
-        guard let current = link.withLock({ $0.server }) else { return }
-        choice.leave(current, settings, journal)
+        guard let current = link.withLock({ $0.server }) ?? choice.order.first else { return }
+        choice.chooseAnother(than: current, isSynced: isSynced)
     }
 
     // MARK: - For the operator

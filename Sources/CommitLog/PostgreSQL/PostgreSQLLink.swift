@@ -23,7 +23,7 @@ struct PostgreSQLLink: ~Copyable {
     private let isSynced: Bool
     private let choice: ServerChoice
     private let journal: Journal
-    /// Of the choice, as it was when the session was begun.
+    /// The generation of `choice` for which the session was opened.
     private var generation = 0
     private var session: PostgreSQLSession?
     private var connecting: ConnectionAttempt?
@@ -175,7 +175,15 @@ struct PostgreSQLLink: ~Copyable {
     }
 
     /// The server that it is connected to; nil: it is not.
-    var server: ServerChoice.Server? { session?.server(among: settings.target?.hosts ?? []) }
+    var server: PostgreSQLServer? { session?.server(among: choice.servers) }
+
+    /// Ends the statement that is under way, and the connection: a server that waits for its
+    /// standby does not notice that its client is gone.
+    mutating func cancel() {
+        session?.cancel()
+        session = nil
+        append = nil
+    }
 
     /// A large append leaves as much memory in libpq's buffers.
     mutating func releaseBuffers() { session = nil }
@@ -245,6 +253,16 @@ struct PostgreSQLLink: ~Copyable {
         }
         guard try ask("SELECT pg_is_in_recovery()::text") == "false" else {
             throw .unreachable("the server is a standby, and takes no commits")
+        }
+        // The first 8 digits are the timeline's.
+        if choice.servers.count > 1,
+            let file = try? ask("SELECT pg_walfile_name(pg_current_wal_lsn())"),
+            let timeline = Int(file.prefix(8), radix: 16), !choice.take(timeline: timeline)
+        {
+            throw .unreachable(
+                "the server is a former primary; another one was promoted in its place. If it shall "
+                    + "be the primary again, restart this gateway"
+            )
         }
         // Defaults of a role must not change what a statement means, end it, or hide its warnings.
         _ = try ask("SET default_transaction_isolation TO 'read committed'")

@@ -21,13 +21,14 @@ package final class PostgreSQLLog: EngineLog {
         of shard: String,
         bytesMax: Int,
         isSynced: Bool,
-        choice: ServerChoice = ServerChoice(),
+        choice: ServerChoice? = nil,
         journal: Journal
     ) {
         logs = LogTable(of: settings.cluster)
         self.shard = shard
         self.bytesMax = bytesMax
         self.isSynced = isSynced
+        let choice = choice ?? ServerChoice(settings, journal)
         writer = Locked(PostgreSQLLink(settings, isSynced: isSynced, choice, journal))
         reader = Locked(PostgreSQLLink(settings, isSynced: isSynced, choice, journal))
     }

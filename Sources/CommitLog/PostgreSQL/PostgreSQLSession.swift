@@ -59,11 +59,20 @@ final class PostgreSQLSession {
     deinit { PQfinish(connection) }
 
     /// Which of these servers libpq has found.
-    func server(among all: [ServerChoice.Server]) -> ServerChoice.Server? {
+    func server(among all: [PostgreSQLServer]) -> PostgreSQLServer? {
         guard let host = PQhost(connection), let port = PQport(connection) else { return nil }
         return all.first { server in
             server.port == String(cString: port) && server.name == String(cString: host)
         }
+    }
+
+    /// Asks the server to end the statement that is under way. Blocks for as long as it takes to
+    /// connect.
+    func cancel() {
+        guard isBusy, let cancel = PQgetCancel(connection) else { return }
+        var text = [CChar](repeating: 0, count: 256)
+        PQcancel(cancel, &text, CInt(text.count))
+        PQfreeCancel(cancel)
     }
 
     var isOpen: Bool { PQstatus(connection) == CONNECTION_OK }

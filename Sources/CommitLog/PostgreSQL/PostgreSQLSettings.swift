@@ -57,9 +57,9 @@ package struct PostgreSQLTarget: Equatable, Sendable, CustomStringConvertible {
     ]
 
     /// "db1:5432", or "/run/postgresql" for a socket.
-    package let servers: [String]
+    package var servers: [String] { hosts.map(\.description) }
     /// The same, as libpq names them.
-    let hosts: [ServerChoice.Server]
+    let hosts: [PostgreSQLServer]
     /// nil: libpq takes the one with the user's name.
     package let database: String?
     /// Connections demand TLS, and a certificate that names the server.
@@ -99,13 +99,12 @@ package struct PostgreSQLTarget: Equatable, Sendable, CustomStringConvertible {
         let count = max(names.count, addresses.count)
         hosts = (0..<count).map { index in
             let port = ports.count == 1 ? ports[0] : item(ports, index)
-            return ServerChoice.Server(
+            return PostgreSQLServer(
                 host: item(names, index),
                 address: item(addresses, index),
                 port: port.isEmpty ? "5432" : port
             )
         }
-        servers = hosts.map(Self.shown)
         // A file on this machine names the service's hosts.
         isLocal =
             words["service"] == nil
@@ -122,20 +121,8 @@ package struct PostgreSQLTarget: Equatable, Sendable, CustomStringConvertible {
             + " at \(servers.joined(separator: ", "))"
     }
 
-    static func shown(_ server: ServerChoice.Server) -> String {
-        let (host, port) = (server.name, server.port)
-        if host.isEmpty { return "the usual socket" }
-        if isSocket(host) { return host }
-        return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
-    }
-
     private static func isLocal(_ host: String) -> Bool {
-        host.isEmpty || isSocket(host) || IPAddress.isLoopback(host: host)
-    }
-
-    /// The directory of a socket, or the name of an abstract one.
-    private static func isSocket(_ host: String) -> Bool {
-        host.hasPrefix("/") || host.hasPrefix("@")
+        host.isEmpty || PostgreSQLServer.isSocket(host) || IPAddress.isLoopback(host: host)
     }
 
     /// Takes over what libpq returned. nil: it returned nothing.

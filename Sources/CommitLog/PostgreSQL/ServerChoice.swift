@@ -1,60 +1,114 @@
 import System
 
+/// A host of a URL, as libpq names it.
+struct PostgreSQLServer: Equatable, Sendable {
+    let host: String
+    let address: String
+    let port: String
+
+    var name: String { host.isEmpty ? address : host }
+}
+
 /// Which server of a URL with several hosts the connections of a gateway try first.
 ///
 /// After a promotion the old primary may live on, and take connections: commits wait for its
 /// standby for ever, and registers, which wait for none, would be seen by nobody else. So all
-/// connections leave it together.
+/// connections leave it together, and none returns to it.
 final class ServerChoice: Sendable {
-    /// A host of the URL, as libpq names it.
-    struct Server: Equatable, Sendable {
-        let host: String
-        let address: String
-        let port: String
-
-        var name: String { host.isEmpty ? address : host }
-    }
-
     private struct State {
         /// In the order in which they are tried; empty: as the URL has them.
-        var order: [Server] = []
+        var order: [PostgreSQLServer] = []
         var generation = 0
+        /// The highest that was seen. Each promotion begins one.
+        var timeline = 0
     }
 
     private static let patience = Duration.seconds(5)
-    private let state = Locked(State())
+    private let settings: PostgreSQLSettings
+    private let journal: Journal
+    private let state: Locked<State>
+    /// A connection to another server than the present one, which is made over several calls.
+    private let trial = Locked<Trial?>(nil)
+
+    private struct Trial: ~Copyable {
+        let former: PostgreSQLServer
+        var link: PostgreSQLLink
+    }
+
+    convenience init(_ settings: PostgreSQLSettings, _ journal: Journal) {
+        self.init(settings, order: [], journal)
+    }
+
+    private init(_ settings: PostgreSQLSettings, order: [PostgreSQLServer], _ journal: Journal) {
+        self.settings = settings
+        self.journal = journal
+        state = Locked(State(order: order))
+    }
 
     /// Changes when connections must be made again.
     var generation: Int { state.withLock(\.generation) }
 
-    var order: [Server] { state.withLock(\.order) }
+    var order: [PostgreSQLServer] { state.withLock(\.order) }
 
-    /// Chooses another server than `current` if there is one that takes commits. Blocks.
-    func leave(_ current: Server, _ settings: PostgreSQLSettings, _ journal: Journal) {
-        let all = settings.target?.hosts ?? []
-        let others = all.filter { $0 != current }
-        guard others.count < all.count, !others.isEmpty,
-            let attempt = try? ConnectionAttempt(settings, to: others),
-            case .connected(let connection)? = attempt.wait(atMost: Self.patience),
-            let found = PostgreSQLSession(taking: connection).server(among: others),
-            let place = others.firstIndex(of: found)
-        else { return }
+    var servers: [PostgreSQLServer] { settings.target?.hosts ?? [] }
+
+    /// False if the server is a former primary. It may still take commits that no other server has.
+    func take(timeline: Int) -> Bool {
         state.withLock { state in
-            state.order = Array(others[place...] + others[..<place]) + [current]
+            guard timeline >= state.timeline else { return false }
+            state.timeline = timeline
+            return true
+        }
+    }
+
+    /// Chooses another server than `former` if there is one that confirms a commit. Blocks.
+    func chooseAnother(than former: PostgreSQLServer, isSynced: Bool) {
+        let others = servers.filter { $0 != former }
+        guard others.count < servers.count, !others.isEmpty else { return }
+        let found: PostgreSQLServer? = trial.withLock { trial in
+            if trial?.former != former {
+                let choice = ServerChoice(settings, order: others, journal)
+                let link = PostgreSQLLink(settings, isSynced: isSynced, choice, journal)
+                trial = Trial(former: former, link: link)
+            }
+            do throws(CommitLogError) {
+                try trial?.link.confirm(until: .now + Self.patience)
+                defer { trial = nil }
+                return trial?.link.server
+            } catch {
+                // Otherwise a server that waits for a standby keeps it.
+                trial?.link.cancel()
+                return nil
+            }
+        }
+        guard let found, let place = others.firstIndex(of: found) else { return }
+        state.withLock { state in
+            state.order = Array(others[place...] + others[..<place]) + [former]
             state.generation += 1
         }
         journal.warning(
             "another server takes commits; all connections change",
-            ["server": PostgreSQLTarget.shown(found), "former": PostgreSQLTarget.shown(current)]
+            ["server": found.description, "former": former.description]
         )
     }
 }
 
-extension [ServerChoice.Server] {
+extension PostgreSQLServer: CustomStringConvertible {
+    var description: String {
+        if name.isEmpty { return "the usual socket" }
+        if Self.isSocket(name) { return name }
+        return name.contains(":") ? "[\(name)]:\(port)" : "\(name):\(port)"
+    }
+
+    /// The directory of a socket, or the name of an abstract one.
+    static func isSocket(_ host: String) -> Bool { host.hasPrefix("/") || host.hasPrefix("@") }
+}
+
+extension [PostgreSQLServer] {
     /// The words of a connection that tries these servers, one after the other.
     var words: [(String, String)] {
         guard !isEmpty else { return [] }
-        func list(_ part: KeyPath<ServerChoice.Server, String>) -> String {
+        func list(_ part: KeyPath<PostgreSQLServer, String>) -> String {
             map { $0[keyPath: part] }.joined(separator: ",")
         }
         let addresses = contains { !$0.address.isEmpty } ? [("hostaddr", list(\.address))] : []

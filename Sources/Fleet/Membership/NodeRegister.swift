@@ -14,12 +14,13 @@ package struct NodeRegister: Equatable, Sendable {
     package var life: String
     /// The shard that takes the logs of its devices; nil: it has none at this moment.
     package var home: String?
-    /// The epochs of the shards that it owns, or `readingEpoch`, or `claimingEpoch`.
+    /// The epochs of the shards that it owns, or `readingEpoch`, or `candidateEpoch`.
     package var shards: [String: Int] = [:]
     /// In the place of an epoch: it reads the shard's log to take it.
     package static let readingEpoch = 0
-    /// It wants to read it. Of several such registers the first one counts.
-    package static let claimingEpoch = -1
+    /// In the place of an epoch: it is a candidate, which wants to read the log. Of several
+    /// candidates the one whose register was set first may.
+    package static let candidateEpoch = -1
     /// The last entries of their logs. A log that ends sooner has lost its end.
     package var entries: [String: Int] = [:]
     /// It has stopped, and left its shards to others.
@@ -44,6 +45,13 @@ package struct NodeRegister: Equatable, Sendable {
     private static let counts: [any WritableKeyPath<Ledger, Int64> & Sendable] = [
         \.accepted, \.delivered, \.queued, \.dead, \.expired, \.discarded,
     ]
+
+    /// True if its gateway was before the one whose register has the revision `other`: it has the
+    /// shard, reads its log, or was a candidate before.
+    func isBefore(_ other: UInt64, setAt revision: UInt64, inClaiming shard: String) -> Bool {
+        guard let epoch = shards[shard] else { return false }
+        return epoch > Self.candidateEpoch || revision < other
+    }
 
     /// True if this life never had a shard. A crash loop leaves many such registers.
     var tellsNothing: Bool {
@@ -176,7 +184,7 @@ enum ShardName {
     }
 }
 
-/// Sends heartbeats while a gateway reads the log of its home shard, perhaps for minutes.
+/// Claims a shard, and sends heartbeats while its log is read, perhaps for minutes.
 final class ShardClaim: Sendable {
     private let own: Locked<NodeRegister>
     private let cluster: any ClusterEngine
@@ -195,23 +203,24 @@ final class ShardClaim: Sendable {
         let started = try Worker("fleet") { [self] in
             while !isOver.withLock({ $0 }) {
                 wake.wait(timeout: pause)
-                let register = self.own.withLock { $0 }
-                guard register.home != nil else { continue }
-                // If it fails, the next one may not.
-                try? cluster.set(register.name, to: register.bytes)
+                // In the lock, so that no older one comes behind a claim.
+                self.own.withLock { register in
+                    guard register.home != nil else { return }
+                    // If it fails, the next one may not.
+                    try? cluster.set(register.name, to: register.bytes)
+                }
             }
         }
         worker.withLock { $0 = started }
     }
 
     func claim(_ shard: String) throws(CommitLogError) {
-        let register = own.withLock { own in
+        try own.withLock { own throws(CommitLogError) in
             own.home = shard
             // The epoch is not known yet.
             own.shards = [shard: NodeRegister.readingEpoch]
-            return own
+            try cluster.set(own.name, to: own.bytes)
         }
-        try cluster.set(register.name, to: register.bytes)
     }
 
     func stop() {

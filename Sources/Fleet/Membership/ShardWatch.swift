@@ -142,24 +142,28 @@ struct ShardWatch {
         }
     }
 
-    /// True if a gateway may read the log of an orphan that it has claimed with this revision of
-    /// its register: no other one had claimed it by then. All see the claims in one order, so of
-    /// several gateways one may.
-    func mayRead(_ shard: String, claimedAt revision: UInt64, _ now: Moment) -> Bool {
+    /// True if a candidate, whose register has this revision, may read the log of the orphan: no
+    /// other gateway was before it. All see the registers in one order, so of several candidates
+    /// one may.
+    func mayRead(_ shard: String, asCandidateAt revision: UInt64, _ now: Moment) -> Bool {
         guard let end = ends[shard], isFree(shard, since: end.since, now) else { return false }
         return nodes.values.allSatisfy { node in
-            guard isLiving(node, now), let epoch = node.register.shards[shard] else { return true }
-            return epoch == NodeRegister.claimingEpoch && node.revision > revision
+            !isLiving(node, now)
+                || !node.register.isBefore(revision, setAt: node.revision, inClaiming: shard)
         }
     }
 
-    /// True if a gateway that reads the log of a shard must give that up: its owner is back, or
-    /// another gateway reads it too, because each of them was cut off from the other for a while.
-    func mustGiveUp(_ shard: String, _ own: NodeRegister, _ now: Moment) -> Bool {
-        claimants(of: shard, now).contains { rival in
-            switch rival.shards[shard, default: 0] {
-            case NodeRegister.claimingEpoch: false
-            case NodeRegister.readingEpoch: rival.life < own.life
+    /// True if the owner of the shard is back, or another gateway reads its log too, because each
+    /// of them was cut off from the other for a while. What was told before the attempt counts for
+    /// nothing: after a gap it looks new.
+    func mustCancel(_ attempt: AdoptionAttempt, of own: NodeRegister, _ now: Moment) -> Bool {
+        nodes.values.contains { rival in
+            guard isLiving(rival, now), rival.revision > attempt.revision,
+                let epoch = rival.register.shards[attempt.shard]
+            else { return false }
+            return switch epoch {
+            case NodeRegister.candidateEpoch: false
+            case NodeRegister.readingEpoch: rival.register.life < own.life
             default: true
             }
         }

@@ -6,8 +6,9 @@ package struct ShardListing: Equatable, Sendable {
     /// A gateway that says that a shard is its own, or that it reads the log to take it.
     package struct Claim: Equatable, Sendable {
         package let node: String
-        /// 0: it reads the log.
+        /// 0: it reads the log, and below it wants to.
         package let epoch: Int
+        package var isReading: Bool { epoch <= NodeRegister.readingEpoch }
         package let isHome: Bool
         package let isStopped: Bool
     }

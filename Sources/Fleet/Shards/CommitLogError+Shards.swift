@@ -11,7 +11,7 @@ extension CommitLogError {
             switch error.kind {
             case .fenced: .fenced
             case .unreachable: .unreachable
-            case .diskFull: .noRoom
+            case .diskFull, .commitLogFull: .noRoom
             default: .refused
             }
         self.init(kind, error.description)

@@ -51,14 +51,14 @@ final class ShardOpener: Sendable {
     }
 
     /// Takes the shard: a gateway that had it has it no more. Refuses it if its log ends before
-    /// `entry`. An adopted shard does not take the last room on the disk, which the home shard
-    /// needs. `whenLost` is called when another gateway takes it from this one.
+    /// `entry`. An adoption may be cancelled, and does not take the last room on the disk, which
+    /// the home shard needs. `whenLost` is called when another gateway takes it from this one.
     func open(
         _ name: String,
         as shard: Shard,
         makes: Bool,
         knownTo entry: UInt64,
-        _ adoption: ShardReading? = nil,
+        adopting adoption: AdoptionAttempt? = nil,
         whenLost: @escaping @Sendable () -> Void
     ) throws(CommitLogError) -> DurableQueue {
         let log = cluster.log(of: name)
@@ -71,9 +71,11 @@ final class ShardOpener: Sendable {
         configuration.commitLogBytesMax = log.bytesMax
         configuration.whenLost = whenLost
         if adoption != nil { configuration.restoreFreeBytesMin = configuration.freeBytesMin }
-        return try CommitLogError.onQueue { () throws(QueueError) in
+        let queue = try CommitLogError.onQueue { () throws(QueueError) in
             try DurableQueue(configuration, journal: journal)
         }
+        adoption?.opened()
+        return queue
     }
 
     /// Called before an epoch is appended, which would hide that entries are missing.
@@ -104,13 +106,12 @@ final class ShardOpener: Sendable {
 
     private static let endAttempts = 3
 
+    /// Opens the first chosen shard that the caller can claim, and that is not ceded.
     func openHome(
         by choice: HomeChoice,
-        as shard: Shard,
-        besides others: Set<String> = [],
-        skipsBad: Bool = false,
-        claim: (String) throws(CommitLogError) -> Bool = { _ in true },
-        whenLost: (Shard, String) -> @Sendable () -> Void
+        besides others: Set<String>,
+        claim: (String) throws(CommitLogError) -> Bool,
+        whenLost: @escaping @Sendable () -> Void
     ) throws(CommitLogError) -> OwnedShard {
         var others = others
         while true {
@@ -119,27 +120,19 @@ final class ShardOpener: Sendable {
                 others.insert(name)
                 continue
             }
-            let queue: DurableQueue
-            do throws(CommitLogError) {
-                queue = try open(
-                    name,
-                    as: shard,
-                    makes: isNew,
-                    knownTo: choice.lastEntry(of: name),
-                    whenLost: whenLost(shard, name)
-                )
-            } catch {
-                // In the place of a lost home shard any other one serves.
-                guard skipsBad, !isNew else { throw error }
-                others.insert(name)
-                continue
-            }
+            let queue = try open(
+                name,
+                as: .home,
+                makes: isNew,
+                knownTo: choice.lastEntry(of: name),
+                whenLost: whenLost
+            )
             guard queue.cededTo != nil else {
                 journal.info(
                     isNew ? "home shard made" : "home shard open",
                     ["node": settings.node, "shard": name]
                 )
-                return OwnedShard(name: name, shard: shard, queue: queue)
+                return OwnedShard(name: name, shard: .home, queue: queue)
             }
             // While this gateway was away another one emptied it, and has not removed it yet.
             queue.close()
@@ -152,7 +145,7 @@ final class ShardOpener: Sendable {
 private struct StoppableLog: CommitLog {
     let log: any EngineLog
     let opener: ShardOpener
-    let adoption: ShardReading?
+    let adoption: AdoptionAttempt?
 
     var name: String { log.name }
 
@@ -169,28 +162,13 @@ private struct StoppableLog: CommitLog {
         guard bytes <= bytesOfOneEntry || !opener.hasEnded else {
             throw .unreachable("the gateway stops")
         }
-        if let adoption, adoption.isGivenUp {
+        if let adoption, adoption.isCancelled {
             throw .unreachable("another gateway has the shard, or reads its log")
         }
         return try log.read(from: number, atMost: bytes)
     }
 
     func trim(before number: UInt64) throws(CommitLogError) -> Bool { try log.trim(before: number) }
-}
-
-/// The log of an orphan that is read to adopt the shard.
-final class ShardReading: Sendable {
-    let shard: String
-    private let over = Atomic<Bool>(false)
-
-    init(of shard: String) {
-        self.shard = shard
-    }
-
-    /// From any thread. Its epoch may be in the log by then: only the fence tells.
-    func giveUp() { over.store(true, ordering: .releasing) }
-
-    var isGivenUp: Bool { over.load(ordering: .acquiring) }
 }
 
 struct OwnedShard: Sendable {
@@ -203,14 +181,16 @@ struct HomeChoice {
     private let node: String
     private let shards: Set<String>
     private let registers: [String: Register]
-    /// The gateways that have told of themselves, this one's earlier lives among them.
+    /// The gateways that have told of themselves, this one's earlier lives among them. The latest
+    /// comes first.
     private let nodes: [NodeRegister]
 
     init(for node: String, among shards: [ListedShard], _ registers: [String: Register]) {
         self.node = node
         self.shards = Set(shards.map(\.name))
         self.registers = registers
-        nodes = registers.values.compactMap { NodeRegister($0.value) }
+        nodes = registers.values.sorted { $0.revision > $1.revision }
+            .compactMap { NodeRegister($0.value) }
     }
 
     /// Earlier lives of this gateway, and others with its name.
@@ -237,10 +217,10 @@ struct HomeChoice {
     func isFirst(_ own: String, toClaim shard: String) -> Bool {
         guard let mine = registers[own] else { return false }
         return registers.allSatisfy { name, found in
-            guard name != own, let other = NodeRegister(found.value), other.node != node,
-                let epoch = other.shards[shard]
-            else { return true }
-            return epoch == NodeRegister.claimingEpoch && found.revision > mine.revision
+            guard name != own, let other = NodeRegister(found.value), other.node != node else {
+                return true
+            }
+            return !other.isBefore(mine.revision, setAt: found.revision, inClaiming: shard)
         }
     }
 

@@ -5,6 +5,8 @@ import HTTP
 struct DevicePage: Sendable {
     let label: DeviceLabel
     var methods = DeviceMethods.look
+    /// Balancers ask it.
+    var tellsHealth = false
     let response: Response
     var refused: @Sendable (Refusal) -> Response = { ErrorShape.plain.response($0) }
 
@@ -24,6 +26,7 @@ struct DevicePage: Sendable {
     }
     private static let splunkHealth = DevicePage(
         label: .splunk,
+        tellsHealth: true,
         response: SplunkAnswer(200, 17, "HEC is healthy").response
     )
     /// `OPTIONS *`: the server itself.
@@ -33,19 +36,9 @@ struct DevicePage: Sendable {
         response: Response(status: 200)
     )
 
-    /// What a balancer gets when it should choose another gateway of the cluster.
-    static let unhealthy = DevicePage(
-        label: .healthz,
-        response: Response(
-            status: 503,
-            contentType: "text/plain",
-            text: "the queue of this gateway takes no logs\n"
-        )
-    )
-
     private static func plain(_ text: String) -> DevicePage {
         let response = Response(status: 200, contentType: "text/plain", text: text)
-        return DevicePage(label: .healthz, response: response)
+        return DevicePage(label: .healthz, tellsHealth: true, response: response)
     }
 
     /// nil also for a page of a dialect that is switched off.

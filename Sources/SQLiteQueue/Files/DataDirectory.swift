@@ -190,7 +190,7 @@ enum SQLiteCompanions {
     }
 }
 
-struct DiskSpace {
+package struct DiskSpace {
     private let path: String
     /// A smaller size of the disk for the directory. Tests use it to make disks small.
     private let bytesMax: Int?
@@ -201,7 +201,7 @@ struct DiskSpace {
         self.bytesMax = bytesMax
     }
 
-    static func free(in path: String) -> Int {
+    package static func free(in path: String) -> Int {
         var space = DiskSpace(path)
         space.look()
         return space.freeBytes

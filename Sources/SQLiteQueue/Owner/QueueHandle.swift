@@ -12,7 +12,6 @@ final class QueueHandle: Sendable {
     let letters: Locked<DeadLetterReader>
     let tuning: QueueTuning
     let shard: Shard
-    let directory: String
     /// Packets that delivery must give back.
     let recalls = Recalls()
     let watcher = WatcherSlot()
@@ -45,7 +44,6 @@ final class QueueHandle: Sendable {
         letters = Locked(DeadLetterReader(lettersOf: database))
         tuning = configuration.tuning
         shard = configuration.shard
-        directory = configuration.directory
     }
 
     var admission: QueueAdmission {

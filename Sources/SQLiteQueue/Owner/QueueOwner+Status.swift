@@ -60,7 +60,10 @@ extension QueueOwner {
     private var admission: QueueAdmission {
         if isStopping { return .stopping }
         guard let store else {
-            return keeper.failures.problem?.kind == .diskFull ? .diskFull : .failing
+            switch keeper.failures.problem?.kind {
+            case .diskFull, .commitLogFull: return .diskFull
+            default: return .failing
+            }
         }
         if keeper.room.isUsedUp(configuration.tuning) || keeper.isCommitLogNearlyFull {
             return .diskFull

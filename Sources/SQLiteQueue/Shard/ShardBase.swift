@@ -64,16 +64,16 @@ struct ShardBase {
         let text =
             "the commit log \(log) has \(commitLogBytes >> 20) of \((commitLogBytesMax ?? 0) >> 20) MiB"
         if let trimProblem {
-            return QueueError(.diskFull, "\(text) and cannot be trimmed: \(trimProblem).")
+            return QueueError(.commitLogFull, "\(text) and cannot be trimmed: \(trimProblem).")
         }
         if let failure {
             return QueueError(
-                .diskFull,
+                .commitLogFull,
                 "\(text), and the copy of the queue that would make room fails: \(failure)."
             )
         }
         return QueueError(
-            .diskFull,
+            .commitLogFull,
             "\(text); a copy of the queue makes room when logs were delivered. If queue.max_bytes was raised, restart."
         )
     }

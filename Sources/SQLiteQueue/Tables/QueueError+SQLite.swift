@@ -43,7 +43,7 @@ extension QueueError {
                     + "or stop the other one and restart this one: \(error)."
             )
         case .full:
-            self.init(.diskFull, "the commit log has no room; give it more: \(error).")
+            self.init(.commitLogFull, "the commit log has no room; give it more: \(error).")
         case .corrupt:
             self.init(.corrupt, "the commit log is damaged; see its engine: \(error).")
         case .newerSchema:

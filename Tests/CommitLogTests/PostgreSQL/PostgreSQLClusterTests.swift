@@ -41,7 +41,12 @@ final class PostgreSQLClusterTests {
             cluster: name,
             node: "a"
         )
-        var link = PostgreSQLLink(settings, isSynced: false, ServerChoice(), recorder.journal)
+        var link = PostgreSQLLink(
+            settings,
+            isSynced: false,
+            ServerChoice(settings, recorder.journal),
+            recorder.journal
+        )
         let began = Moment.now
         let deadline = began + .seconds(20)
         for statement in ["LISTEN \(name)", "NOTIFY \(name), 'here'"] {
@@ -173,6 +178,11 @@ final class PostgreSQLClusterTests {
         try one.set("node.a", to: [2])
         #expect(try two.registers()["node.a"]?.value == [2])
         #expect(try standby.query("SELECT count(*) FROM sluice_\(name)_register") == "1\n")
+        // New connections do not go back to it, also while the promoted one is away.
+        standby.kill()
+        #expect { try two.log(of: "b").open(makes: true) } throws: {
+            "\($0)".contains("the server is a former primary")
+        }
         #expect(recorder.count(of: "another server takes commits; all connections change") == 2)
     }
 

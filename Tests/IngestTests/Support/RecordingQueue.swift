@@ -33,7 +33,8 @@ final class RecordingQueue: BatchQueue {
     var identities: [BatchIdentity?] { named.withLock { $0 } }
 
     var admission: QueueAdmission { state.withLock { $0 } }
-    var failsAlone: Bool { state.withLock { $0 == .failing } }
+    var failsWhileOthersWork: Bool { failsAlone.withLock { $0 } }
+    let failsAlone = Locked(false)
 
     func say(_ admission: QueueAdmission) {
         state.withLock { $0 = admission }
