@@ -548,7 +548,7 @@ import Testing
         #expect(store.admission == .diskFull)
         store.wait { $0.problem != nil }
         let problem = try #require(store.status.problem)
-        #expect(problem.kind == .diskFull)
+        #expect(problem.kind == .commitLogFull)
         #expect(problem.description.contains("cannot be trimmed"), "\(problem)")
     }
 
