@@ -34,6 +34,8 @@ final class FleetTrial {
         var keyFingerprint: String?
         var returnTime = Duration.milliseconds(500)
         var replaceAfter = Duration.milliseconds(600)
+        /// So many times slower than the others of the trial.
+        var slowness = 1
 
         init(_ node: String, _ cluster: MemoryCluster) {
             self.node = node
@@ -57,14 +59,14 @@ final class FleetTrial {
             queue.commitRetries.pauseMin = .milliseconds(1)
             var settings = FleetSettings(node: node, directory: directory.path, queue: queue)
             settings.keyFingerprint = keyFingerprint
-            settings.timing.heartbeat = .milliseconds(30)
-            settings.timing.deadAfter = .milliseconds(240)
-            settings.timing.trustedFor = .milliseconds(180)
-            settings.timing.gap = .milliseconds(160)
+            settings.timing.heartbeat = .milliseconds(30) * slowness
+            settings.timing.deadAfter = .milliseconds(240) * slowness
+            settings.timing.trustedFor = .milliseconds(180) * slowness
+            settings.timing.gap = .milliseconds(160) * slowness
             settings.timing.returnTime = returnTime
             settings.timing.unlisted = .milliseconds(300)
             settings.timing.replaceAfter = replaceAfter
-            settings.timing.rivalWait = .milliseconds(20)
+            settings.timing.rivalWait = .milliseconds(20) * slowness
             settings.timing.retry = .milliseconds(100)
             return settings
         }

@@ -128,10 +128,12 @@ import Testing
     @Test("Of survivors that reach the servers slowly one takes the shard", arguments: [2, 4])
     func oneHeir(survivors: Int) throws {
         let machines = (0...survivors).map { trial.machine("gw-\($0)") }
+        for machine in machines { machine.slowness = 5 }
         let fleets = try machines.map { try trial.start($0) }
-        for machine in machines { machine.view.distance = .milliseconds(5) }
-        for round in 0..<4 {
+        for machine in machines { machine.view.distance = .milliseconds(15) }
+        for round in 0..<3 {
             let dying = trial.machine("dying-\(round)")
+            dying.slowness = 5
             let dead = try trial.start(dying)
             #expect(dead.store(1...20) == .stored)
             let shard = try dead.home()
