@@ -17,6 +17,8 @@ final class FleetKeeper: Sendable {
         case homeReplaced
         /// The home shard can be written again before another one was open.
         case homeRecovered
+        /// Another gateway has taken the new home shard before it was open.
+        case newHomeTaken
         case stop
     }
 
@@ -122,25 +124,20 @@ final class FleetKeeper: Sendable {
 
     /// Opens a new home shard in the place of one that is lost or cannot be written. One name for
     /// all tries: each log has room on the servers.
-    func replaceHome() -> Bool {
+    func replaceHome(by name: String) -> Bool {
         homes.post { [self] in
             var pause = Duration.milliseconds(250)
-            let (name, shard) = (ShardName.new(for: opener.settings.node), opener.newShard())
+            let shard = opener.newShard()
             while !opener.hasEnded {
                 guard fleet.isHomeUnusable else {
                     opener.giveBack(shard)
                     return post(.homeRecovered)
                 }
                 do throws(CommitLogError) {
-                    let queue = try opener.open(
-                        name,
-                        as: shard,
-                        makes: true,
-                        knownTo: 0,
-                        whenLost: whenLost(shard, name)
-                    )
-                    journal.info("home shard made", ["node": opener.settings.node, "shard": name])
-                    let home = OwnedShard(name: name, shard: shard, queue: queue)
+                    guard let home = try makeHome(name, shard) else {
+                        opener.giveBack(shard)
+                        return post(.newHomeTaken)
+                    }
                     let old = fleet.replaceHome(with: home)
                     post(.homeReplaced)
                     guard let old else { return }
@@ -156,5 +153,24 @@ final class FleetKeeper: Sendable {
                 pause = min(pause * 2, .seconds(5))
             }
         }
+    }
+
+    /// nil: while it could not be opened, another gateway has adopted it. It may remove the log.
+    private func makeHome(_ name: String, _ shard: Shard) throws(CommitLogError) -> OwnedShard? {
+        let registers = try opener.cluster.registers()
+        guard ShardDirectories.gone(registers)[name] == nil else { return nil }
+        let queue = try opener.open(
+            name,
+            as: shard,
+            makes: true,
+            knownTo: 0,
+            whenLost: whenLost(shard, name)
+        )
+        guard queue.cededTo == nil else {
+            queue.close()
+            return nil
+        }
+        journal.info("home shard made", ["node": opener.settings.node, "shard": name])
+        return OwnedShard(name: name, shard: shard, queue: queue)
     }
 }

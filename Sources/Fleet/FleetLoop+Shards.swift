@@ -11,7 +11,7 @@ extension FleetLoop {
         absorbEmptied()
         // A home shard that was lost is open here until there is another one.
         let orphans = watch.orphans(now).filter { name in
-            own.shards[name] == nil && fleet.openShard(named: name) == nil
+            own.shards[name] == nil && fleet.openShard(named: name) == nil && gone[name] == nil
         }
         plan.update(orphans, among: watch.shardsOfLate, now)
         for name in orphans where plan.isNew(name) {
@@ -56,6 +56,7 @@ extension FleetLoop {
             try look()
             if watch.orphans(.now).contains(name) {
                 job = .candidate(name)
+                nextHeartbeat = .now
                 if let attempt = try attempt(name) {
                     isBegun = keeper.adopt(attempt, knownTo: watch.lastEntry(of: name))
                 }
@@ -187,11 +188,14 @@ extension FleetLoop {
             }
         case .absorbed(let name, let end): absorbed(name, end)
         case .homeReplaced, .homeRecovered:
-            isReplacingHome = false
+            newHome = nil
             failingSince = nil
             nextHeartbeat = .now
             // It may have been lost at the same moment.
             if fleet.isHomeLost { replaceHome() }
+        case .newHomeTaken:
+            newHome = nil
+            replaceHome()
         case .stop: isStopping = true
         }
     }
@@ -231,15 +235,16 @@ extension FleetLoop {
         failingSince = since
         // Brokers may elect for so long.
         fleet.setHomeFailing(now - since >= timing.deadAfter)
-        let isDue = now - since >= timing.replaceAfter && !isReplacingHome && !fleet.isHomeLost
+        let isDue = now - since >= timing.replaceAfter && newHome == nil && !fleet.isHomeLost
         guard isDue else { return }
         let home = fleet.home
-        let failing = fleet.adopted.count(where: \.queue.isLogFailing)
-        guard failing < Self.failingShardsMax else {
+        let former = fleet.adopted.filter { ShardName.node(of: $0.name) == own.node }.map(\.name)
+        guard former.count < Self.formerHomesMax else {
             if !hasToldOfLimit {
                 journal.error(
-                    "the home shard cannot be written, and is not replaced, because others fail too; repair their logs",
-                    ["shard": home.name, "failing": failing]
+                    "the home shard cannot be written, and is not replaced, because former ones are not empty "
+                        + "yet; repair their logs",
+                    ["shard": home.name, "former": former.joined(separator: " ")]
                 )
             }
             return hasToldOfLimit = true
@@ -254,11 +259,16 @@ extension FleetLoop {
         replaceHome()
     }
 
-    /// A shard that fails keeps its room on the servers.
-    private static let failingShardsMax = 2
+    /// Each keeps its room on the servers until it is empty.
+    private static let formerHomesMax = 2
 
     private func replaceHome() {
-        if !isReplacingHome { isReplacingHome = keeper.replaceHome() }
+        guard newHome == nil else { return }
+        let name = ShardName.new(for: own.node)
+        guard keeper.replaceHome(by: name) else { return }
+        newHome = name
+        // The others must not take it for an orphan.
+        nextHeartbeat = .now
     }
 
     func lose(_ name: String, to successor: String?) {

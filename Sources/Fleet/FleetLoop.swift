@@ -38,7 +38,8 @@ final class FleetLoop {
     var job: Job?
     /// Shards that were absorbed, and when, as the registers tell.
     var gone: [String: WallTime] = [:]
-    var isReplacingHome = false
+    /// The shard that is made to replace the home; nil: none is.
+    var newHome: String?
     /// Since when the home shard is lost or fails, while the cluster can be reached.
     var failingSince: Moment?
     /// It was told that a failing home shard is not replaced.
@@ -114,7 +115,7 @@ final class FleetLoop {
 
     private var isContested: Bool {
         own.shards.keys.contains { name in
-            name != job?.shard && watch.isRead(name, .now)
+            name != job?.shard && name != newHome && watch.isRead(name, .now)
         }
     }
 
@@ -136,6 +137,9 @@ final class FleetLoop {
         for shard in fleet.adopted { own.shards[shard.name] = shard.queue.epoch }
         own.entries = fleet.lastEntries.filter { own.shards[$0.key] != nil }.mapValues { Int($0) }
         // The epoch is unknown before the log is read; no other takes this one for its successor.
+        if let newHome, own.shards[newHome] == nil {
+            own.shards[newHome] = NodeRegister.readingEpoch
+        }
         guard let job, own.shards[job.shard] == nil else { return }
         if case .candidate = job {
             own.shards[job.shard] = NodeRegister.candidateEpoch
@@ -158,7 +162,7 @@ final class FleetLoop {
         watch.look(at: registers, .now)
         watch.note(fleet.messages.takeToldEntries())
         gone = ShardDirectories.gone(registers)
-        for (name, epoch) in own.shards where name != job?.shard {
+        for (name, epoch) in own.shards where name != job?.shard && name != newHome {
             if let successor = watch.successor(of: epoch, in: name) {
                 lose(name, to: successor.node)
             } else if gone[name] != nil || fleet.openShard(named: name)?.queue.isLost ?? false {

@@ -14,6 +14,9 @@ package final class FleetOpening: Sendable {
     private let firstListed = Locked<Moment?>(nil)
     /// Home shards that cannot be opened although the cluster can be reached, and since when.
     private let failing = Locked<[String: Moment]>([:])
+    /// Those of them that were given up, each of which keeps its room on the servers.
+    private let givenUp = Locked<Set<String>>([])
+    private static let givenUpMax = 2
     /// When another server is tried, if this one is of no use; nil: it has not failed yet.
     private let leavesServerAt = Locked<Moment?>(nil)
     /// Tells this life of the gateway from others.
@@ -160,7 +163,8 @@ package final class FleetOpening: Sendable {
         whenLost: @escaping @Sendable () -> Void
     ) throws(CommitLogError) -> OwnedShard {
         let given = failing.filter { .now - $0.value >= settings.timing.replaceAfter }
-        for shard in given.keys {
+            .sorted { $0.value < $1.value }.prefix(Self.givenUpMax)
+        for (shard, _) in given where givenUp.withLock({ $0.insert(shard).inserted }) {
             journal.error(
                 "the home shard cannot be opened although the cluster can be reached; another one "
                     + "takes its place",
@@ -171,7 +175,7 @@ package final class FleetOpening: Sendable {
         do throws(CommitLogError) {
             return try opener.openHome(
                 by: choice,
-                besides: Set(given.keys),
+                besides: Set(given.map(\.key)),
                 claim: { name throws(CommitLogError) in
                     guard try claim(name) else { return false }
                     claimed = name
@@ -186,7 +190,10 @@ package final class FleetOpening: Sendable {
                 && DiskSpace.free(in: settings.directory) > settings.queue.freeBytesMin
             if let claimed, error.kind == .unreachable || isLogFull {
                 let since = failing[claimed] ?? .now
-                self.failing.withLock { $0 = given.merging([claimed: since]) { $1 } }
+                self.failing.withLock { failing in
+                    failing = [claimed: since]
+                    for (shard, since) in given { failing[shard] = since }
+                }
             }
             throw error
         }

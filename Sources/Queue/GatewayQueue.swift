@@ -69,8 +69,9 @@ package struct QueueError: Error, Equatable, Sendable, CustomStringConvertible {
         /// The directory cannot be created, opened or written.
         case directory
         case diskFull
-        /// The engine has no room for the commit log, or it is nearly as long as it may be.
+        /// The engine has no room for the commit log, or does not trim it.
         case commitLogFull
+        case commitLogDamaged
         case corrupt
         /// The queue recalls the packet.
         case withdrawn

@@ -81,7 +81,7 @@ package final class DurableQueue: Sendable {
     package var isLogFailing: Bool {
         let (kind, admission) = handle.status.withLock { ($0.problem?.kind, $0.admission) }
         return switch kind {
-        case .unreachable, .refused, .corrupt: admission == .failing
+        case .unreachable, .refused, .commitLogDamaged: admission == .failing
         case .commitLogFull: admission == .diskFull
         default: false
         }

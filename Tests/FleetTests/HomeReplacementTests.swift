@@ -106,7 +106,7 @@ import Testing
             guard number < 3 else { break }
             #expect(gateway.storeUntilTaken([number * 10]))
         }
-        #expect(eventually { trial.recorder.text.contains("is not replaced, because others fail") })
+        #expect(eventually { trial.recorder.text.contains("is not replaced, because former") })
         #expect(gateway.status.fleet?.replacements == 2)
         for shard in try trial.shards { try log(of: shard).wedge(false) }
         #expect(gateway.storeUntilTaken([40]))

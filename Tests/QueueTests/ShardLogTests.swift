@@ -182,7 +182,7 @@ import Testing
         let error = #expect(throws: QueueError.self) {
             try queue(on: MemoryCommitLog(), in: directory)
         }
-        #expect(error?.kind == .corrupt)
+        #expect(error?.kind == .commitLogDamaged)
         #expect(error?.description.contains("remove \(directory)/scratch.position") == true)
         let shorter = log.copy()
         shorter.damage { $0.removeLast() }
@@ -212,7 +212,8 @@ import Testing
         #expect {
             try queue(on: rest, in: directory)
         } throws: { error in
-            (error as? QueueError)?.kind == .corrupt && "\(error)".contains("has no whole base")
+            (error as? QueueError)?.kind == .commitLogDamaged
+                && "\(error)".contains("has no whole base")
         }
         // The copy, which may be the last one, is as it was.
         #expect(try StoredLogs.ofQueue(in: directory, isScratch: true)?.queued == 5)
@@ -401,7 +402,7 @@ import Testing
             let older = CommitEntry(.changes, schema: entry.schema - 1, id: id, body: [1])
             entries.append(NumberedEntry(number: last.number + 1, bytes: older.bytes))
         }
-        #expect { try queue(on: mixed) } throws: { ($0 as? QueueError)?.kind == .corrupt }
+        #expect { try queue(on: mixed) } throws: { ($0 as? QueueError)?.kind == .commitLogDamaged }
     }
 
     @Test("Whichever entry was the last one, what was answered before is there and counted")
@@ -559,7 +560,7 @@ import Testing
         store.close()
         let holed = log.copy()
         holed.damage { $0.remove(at: $0.count - 2) }
-        #expect { try queue(on: holed) } throws: { ($0 as? QueueError)?.kind == .corrupt }
+        #expect { try queue(on: holed) } throws: { ($0 as? QueueError)?.kind == .commitLogDamaged }
         let newer = log.copy()
         newer.damage { entries in
             guard let last = entries.last, var entry = try? CommitEntry(last.bytes) else { return }

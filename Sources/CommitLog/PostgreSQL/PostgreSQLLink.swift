@@ -257,7 +257,8 @@ struct PostgreSQLLink: ~Copyable {
         // The first 8 digits are the timeline's.
         if choice.servers.count > 1,
             let file = try? ask("SELECT pg_walfile_name(pg_current_wal_lsn())"),
-            let timeline = Int(file.prefix(8), radix: 16), !choice.take(timeline: timeline)
+            let timeline = Int(file.prefix(8), radix: 16),
+            !choice.take(timeline: timeline, on: session.server(among: choice.servers))
         {
             throw .unreachable(
                 "the server is a former primary; another one was promoted in its place. If it shall "

@@ -66,13 +66,18 @@ final class PostgreSQLSession {
         }
     }
 
-    /// Asks the server to end the statement that is under way. Blocks for as long as it takes to
-    /// connect.
+    /// Asks the server to end the statement that is under way, on a thread of its own: libpq waits
+    /// for the server without a limit.
     func cancel() {
         guard isBusy, let cancel = PQgetCancel(connection) else { return }
-        var text = [CChar](repeating: 0, count: 256)
-        PQcancel(cancel, &text, CInt(text.count))
-        PQfreeCancel(cancel)
+        // Only that thread has it.
+        nonisolated(unsafe) let owned = cancel
+        let worker = try? Worker("postgresql") {
+            var text = [CChar](repeating: 0, count: 256)
+            PQcancel(owned, &text, CInt(text.count))
+            PQfreeCancel(owned)
+        }
+        worker?.leave()
     }
 
     var isOpen: Bool { PQstatus(connection) == CONNECTION_OK }

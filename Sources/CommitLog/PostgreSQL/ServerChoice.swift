@@ -32,17 +32,21 @@ final class ServerChoice: Sendable {
 
     private struct Trial: ~Copyable {
         let former: PostgreSQLServer
+        let choice: ServerChoice
         var link: PostgreSQLLink
     }
 
-    convenience init(_ settings: PostgreSQLSettings, _ journal: Journal) {
-        self.init(settings, order: [], journal)
-    }
-
-    private init(_ settings: PostgreSQLSettings, order: [PostgreSQLServer], _ journal: Journal) {
+    init(_ settings: PostgreSQLSettings, _ journal: Journal) {
         self.settings = settings
         self.journal = journal
-        state = Locked(State(order: order))
+        state = Locked(State())
+    }
+
+    /// For a trial of other servers than this choice has.
+    private init(_ other: ServerChoice, order: [PostgreSQLServer]) {
+        settings = other.settings
+        journal = other.journal
+        state = Locked(State(order: order, timeline: other.state.withLock(\.timeline)))
     }
 
     /// Changes when connections must be made again.
@@ -52,11 +56,16 @@ final class ServerChoice: Sendable {
 
     var servers: [PostgreSQLServer] { settings.target?.hosts ?? [] }
 
-    /// False if the server is a former primary. It may still take commits that no other server has.
-    func take(timeline: Int) -> Bool {
+    /// Takes note of a server that takes commits. False if it is a former primary: its commits may
+    /// be seen by nobody else. A promoted one is tried first from then on, by all connections.
+    func take(timeline: Int, on server: PostgreSQLServer?) -> Bool {
         state.withLock { state in
             guard timeline >= state.timeline else { return false }
-            state.timeline = timeline
+            if timeline > state.timeline {
+                if state.timeline > 0 { state.generation += 1 }
+                state.timeline = timeline
+                if let server { state.order = [server] + servers.filter { $0 != server } }
+            }
             return true
         }
     }
@@ -67,13 +76,15 @@ final class ServerChoice: Sendable {
         guard others.count < servers.count, !others.isEmpty else { return }
         let found: PostgreSQLServer? = trial.withLock { trial in
             if trial?.former != former {
-                let choice = ServerChoice(settings, order: others, journal)
+                let choice = ServerChoice(self, order: others)
                 let link = PostgreSQLLink(settings, isSynced: isSynced, choice, journal)
-                trial = Trial(former: former, link: link)
+                trial = Trial(former: former, choice: choice, link: link)
             }
             do throws(CommitLogError) {
                 try trial?.link.confirm(until: .now + Self.patience)
                 defer { trial = nil }
+                let timeline = trial?.choice.state.withLock(\.timeline) ?? 0
+                guard timeline >= state.withLock(\.timeline) else { return nil }
                 return trial?.link.server
             } catch {
                 // Otherwise a server that waits for a standby keeps it.

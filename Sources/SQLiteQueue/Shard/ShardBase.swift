@@ -68,12 +68,12 @@ struct ShardBase {
         }
         if let failure {
             return QueueError(
-                .commitLogFull,
+                .diskFull,
                 "\(text), and the copy of the queue that would make room fails: \(failure)."
             )
         }
         return QueueError(
-            .commitLogFull,
+            .diskFull,
             "\(text); a copy of the queue makes room when logs were delivered. If queue.max_bytes was raised, restart."
         )
     }

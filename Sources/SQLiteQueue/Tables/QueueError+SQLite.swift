@@ -45,7 +45,7 @@ extension QueueError {
         case .full:
             self.init(.commitLogFull, "the commit log has no room; give it more: \(error).")
         case .corrupt:
-            self.init(.corrupt, "the commit log is damaged; see its engine: \(error).")
+            self.init(.commitLogDamaged, "the commit log is damaged; see its engine: \(error).")
         case .newerSchema:
             self.init(
                 .newerSchema,
