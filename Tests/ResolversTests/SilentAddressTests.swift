@@ -14,7 +14,9 @@ import Testing
         .enabled(if: hasIPv6, "this machine has no IPv6")
     )
     func silent() throws {
-        let server = try RecordingServer(on: Self.free) { _, _ in Response(status: 200) }
+        // A port that is free at 127.0.0.1, too.
+        let address = ListenAddress(host: "::1", port: freePort())
+        let server = try RecordingServer(on: address) { _, _ in Response(status: 200) }
         defer { server.stop() }
         let silent = try SilentListener(port: server.port)
         defer { silent.stop() }
