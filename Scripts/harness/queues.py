@@ -158,12 +158,16 @@ class Brokers:
         """The stream of this shard alone takes no more messages for the length of the block."""
         stream = stream_of(shard, cluster)
         info = self.all[0].ask(f"$JS.API.STREAM.INFO.{stream}")
-        config = info["config"]
-        for room in (info["state"]["bytes"], config["max_bytes"]):
-            answer = self.all[0].ask(f"$JS.API.STREAM.UPDATE.{stream}", {**config, "max_bytes": room})
+
+        def limit(room: int) -> None:
+            answer = self.all[0].ask(f"$JS.API.STREAM.UPDATE.{stream}", {**info["config"], "max_bytes": room})
             assert "error" not in answer, answer
-            if room != config["max_bytes"]:
-                yield
+
+        limit(info["state"]["bytes"])
+        try:
+            yield
+        finally:
+            limit(info["config"]["max_bytes"])
 
     def kill(self) -> None:
         """Ends all and removes what they have but for their logs: others of the same trial begin with nothing."""

@@ -14,7 +14,7 @@ package final class FleetOpening: Sendable {
     private let firstListed = Locked<Moment?>(nil)
     /// Home shards that cannot be opened although the cluster can be reached, and since when.
     private let failing = Locked<[String: Moment]>([:])
-    /// Those of them that were given up, each of which keeps its room on the servers.
+    /// Home shards in whose place another one was begun. Each keeps its room on the servers.
     private let givenUp = Locked<Set<String>>([])
     private static let givenUpMax = 2
     /// When another server is tried, if this one is of no use; nil: it has not failed yet.

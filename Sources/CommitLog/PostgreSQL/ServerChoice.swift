@@ -11,9 +11,9 @@ struct PostgreSQLServer: Equatable, Sendable {
 
 /// Which server of a URL with several hosts the connections of a gateway try first.
 ///
-/// After a promotion the old primary may live on, and take connections: commits wait for its
-/// standby for ever, and registers, which wait for none, would be seen by nobody else. So all
-/// connections leave it together, and none returns to it.
+/// After a promotion the old primary may live on and take connections. A commit there waits for a
+/// standby that never answers. A register there succeeds, but no other gateway reads it. So all
+/// connections leave that server together, and none returns to it.
 final class ServerChoice: Sendable {
     private struct State {
         /// In the order in which they are tried; empty: as the URL has them.
@@ -25,6 +25,8 @@ final class ServerChoice: Sendable {
 
     private static let patience = Duration.seconds(5)
     private let settings: PostgreSQLSettings
+    /// All that the URL names.
+    let servers: [PostgreSQLServer]
     private let journal: Journal
     private let state: Locked<State>
     /// A connection to another server than the present one, which is made over several calls.
@@ -38,6 +40,7 @@ final class ServerChoice: Sendable {
 
     init(_ settings: PostgreSQLSettings, _ journal: Journal) {
         self.settings = settings
+        servers = settings.target?.hosts ?? []
         self.journal = journal
         state = Locked(State())
     }
@@ -45,6 +48,7 @@ final class ServerChoice: Sendable {
     /// For a trial of other servers than this choice has.
     private init(_ other: ServerChoice, order: [PostgreSQLServer]) {
         settings = other.settings
+        servers = other.servers
         journal = other.journal
         state = Locked(State(order: order, timeline: other.state.withLock(\.timeline)))
     }
@@ -54,10 +58,8 @@ final class ServerChoice: Sendable {
 
     var order: [PostgreSQLServer] { state.withLock(\.order) }
 
-    var servers: [PostgreSQLServer] { settings.target?.hosts ?? [] }
-
-    /// Takes note of a server that takes commits. False if it is a former primary: its commits may
-    /// be seen by nobody else. A promoted one is tried first from then on, by all connections.
+    /// Notes the timeline of a server. False if the server is a former primary, which no connection
+    /// must use. If the server was just promoted, all connections try it first from then on.
     func take(timeline: Int, on server: PostgreSQLServer?) -> Bool {
         state.withLock { state in
             guard timeline >= state.timeline else { return false }
