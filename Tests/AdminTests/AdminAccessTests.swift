@@ -13,7 +13,7 @@ import Testing
 @testable import Gateway
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(1))) struct AdminAccessTests {
+@Suite(.timeLimit(.minutes(10))) struct AdminAccessTests {
     private static let looker = String(repeating: "l", count: 32)
 
     private func trial() throws -> SandboxedGateway {

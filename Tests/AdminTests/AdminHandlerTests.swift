@@ -13,7 +13,7 @@ import Testing
 @testable import Gateway
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(1))) struct AdminHandlerTests {
+@Suite(.timeLimit(.minutes(10))) struct AdminHandlerTests {
     private let trial: SandboxedGateway
 
     init() throws { trial = try SandboxedGateway() }
@@ -170,7 +170,7 @@ import Testing
 }
 
 /// What the admin listener answers to whatever it does not do.
-@Suite(.timeLimit(.minutes(1))) struct AdminMethodTests {
+@Suite(.timeLimit(.minutes(10))) struct AdminMethodTests {
     private static let reading = [
         "/healthz", "/readyz", "/metrics", "/admin/status", "/admin/queue", "/admin/ledger",
         "/admin/audit", "/admin/drain", "/admin/openapi.json", "/admin/credentials",

@@ -15,7 +15,7 @@ import Testing
 @testable import Gateway
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(1))) struct CaptureDeskTests {
+@Suite(.timeLimit(.minutes(10))) struct CaptureDeskTests {
     private let json = SandboxedGateway.json
 
     private static let debugDropped = """

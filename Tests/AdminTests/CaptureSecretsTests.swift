@@ -9,7 +9,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite(.timeLimit(.minutes(1))) struct CaptureSecretsTests {
+@Suite(.timeLimit(.minutes(10))) struct CaptureSecretsTests {
     private let json = SandboxedGateway.json
 
     @Test("Planted secrets are in no record, export or page")

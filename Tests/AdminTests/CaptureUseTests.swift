@@ -14,7 +14,7 @@ import Testing
 @testable import Operations
 
 /// Exports in pieces, and the memory of all captures.
-@Suite(.timeLimit(.minutes(1))) struct CaptureExportTests {
+@Suite(.timeLimit(.minutes(10))) struct CaptureExportTests {
     /// Captures so many requests of some 50 KiB, and returns the capture's id.
     private func capture(_ count: Int, in trial: SandboxedGateway) throws -> String {
         let id = try trial.startCapture(#"{"records":1000,"bytes":67108864}"#)
@@ -124,7 +124,7 @@ import Testing
 }
 
 /// Captured requests that are sent again.
-@Suite(.timeLimit(.minutes(1))) struct CaptureReplayTests {
+@Suite(.timeLimit(.minutes(10))) struct CaptureReplayTests {
     private func send(
         _ trial: SandboxedGateway,
         _ id: String,

@@ -12,7 +12,7 @@ import Testing
 @testable import Ingest
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(1))) struct ConsoleTests {
+@Suite(.timeLimit(.minutes(10))) struct ConsoleTests {
     private static let looker = String(repeating: "l", count: 32)
 
     private func trial(

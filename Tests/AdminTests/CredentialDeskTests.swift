@@ -16,7 +16,7 @@ import Testing
 @testable import Operations
 
 /// Rotations against a sandbox that knows three keys.
-@Suite(.timeLimit(.minutes(1))) final class CredentialDeskTests: Sendable {
+@Suite(.timeLimit(.minutes(10))) final class CredentialDeskTests: Sendable {
     private static let first = Credential(accessKeyID: "firstkeyid", secret: Secret("canary-first"))
     private static let second = Credential(
         accessKeyID: "secondkeyid",
@@ -282,7 +282,7 @@ import Testing
 }
 
 /// What is said of pushed credentials that are kept, or are not.
-@Suite(.timeLimit(.minutes(1))) final class CredentialKeepingTests {
+@Suite(.timeLimit(.minutes(10))) final class CredentialKeepingTests {
     private static let path = "/admin/credentials/default"
     private static let key = String(repeating: "5a", count: 32)
     private static let otherKey = String(repeating: "a5", count: 32)

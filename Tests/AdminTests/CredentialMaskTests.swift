@@ -10,7 +10,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite(.timeLimit(.minutes(2))) struct CredentialMaskTests {
+@Suite(.timeLimit(.minutes(10))) struct CredentialMaskTests {
     private static let key = "canary-key/0123+456789abcdef"
     private static let id = "canary-access-key-id"
     private static let reader = "canary-reader-0123456789abcdef"

@@ -12,7 +12,7 @@ import Testing
 @testable import Gateway
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(1))) struct DeadLetterDeskTests {
+@Suite(.timeLimit(.minutes(10))) struct DeadLetterDeskTests {
     /// A gateway with so many dead letters.
     private func trial(_ count: Int = 3, code: String = "InvalidKey") throws -> SandboxedGateway {
         let trial = try SandboxedGateway()

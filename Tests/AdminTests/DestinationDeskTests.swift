@@ -11,7 +11,7 @@ import Testing
 @testable import Gateway
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(1))) struct DestinationDeskTests {
+@Suite(.timeLimit(.minutes(10))) struct DestinationDeskTests {
     private static let path = "/admin/destinations/default"
 
     private let trial: SandboxedGateway
@@ -278,7 +278,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) final class StoredDecisionTests {
+@Suite(.timeLimit(.minutes(10))) final class StoredDecisionTests {
     private static let path = "/admin/destinations/default"
 
     let directory = TemporaryDirectory()

@@ -217,7 +217,7 @@ import Testing
 }
 
 /// What is shown of a destination's part of the queue.
-@Suite(.timeLimit(.minutes(1))) struct BacklogTests {
+@Suite(.timeLimit(.minutes(10))) struct BacklogTests {
     private let now = WallTime(seconds: 1_000_000)
 
     private var queue: QueueStatus.Destination {

@@ -104,7 +104,7 @@ func problems(inMetrics text: String) -> [String] {
 }
 
 /// Compares pages, dashboard and alerts with the metrics of a gateway that has had traffic.
-@Suite(.timeLimit(.minutes(1))) struct DocumentedMetricsTests {
+@Suite(.timeLimit(.minutes(10))) struct DocumentedMetricsTests {
     private let page: MetricsPage
     private let figures = FigureSection.allCases.flatMap(FigureTable.descriptions)
     private let trial: SandboxedGateway
@@ -290,7 +290,7 @@ func problems(inMetrics text: String) -> [String] {
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct CountersTests {
+@Suite(.timeLimit(.minutes(10))) struct CountersTests {
     @Test("Answers are counted by route and status, unknown ones as other")
     func answers() {
         let counters = AnswerCounters(labels: ["other", "logs"])

@@ -13,7 +13,7 @@ import Testing
 @testable import Gateway
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(1))) struct OpenAPITests {
+@Suite(.timeLimit(.minutes(10))) struct OpenAPITests {
     /// Pages for browsers are no requests of the API.
     private static let routes = AdminRoute.all.filter {
         $0.path != "/" && !$0.path.hasPrefix("/console")

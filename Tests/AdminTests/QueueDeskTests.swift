@@ -14,7 +14,7 @@ import Testing
 @testable import Gateway
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(1))) struct QueueDeskTests {
+@Suite(.timeLimit(.minutes(10))) struct QueueDeskTests {
     /// A gateway whose logs stay.
     private func trial() throws -> SandboxedGateway {
         let nowhere = try Endpoint(parsing: "http://localhost:1")

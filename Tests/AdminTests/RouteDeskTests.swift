@@ -13,7 +13,7 @@ import Testing
 @testable import Ingest
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(1))) struct RouteDeskTests {
+@Suite(.timeLimit(.minutes(10))) struct RouteDeskTests {
     private static let path = "/admin/routes/test"
     private static let reader = "0123456789abcdef0123456789reader"
     private static let rules = """

@@ -13,7 +13,7 @@ import Testing
 @testable import Ingest
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(1))) struct TailDeskTests {
+@Suite(.timeLimit(.minutes(10))) struct TailDeskTests {
     private let trial: SandboxedGateway
 
     init() throws { trial = try SandboxedGateway() }

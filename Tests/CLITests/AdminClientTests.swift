@@ -5,7 +5,7 @@ import Testing
 
 @testable import CLI
 
-@Suite(.timeLimit(.minutes(1))) struct AdminClientTests {
+@Suite(.timeLimit(.minutes(10))) struct AdminClientTests {
     /// What a client says of a gateway that takes a request and never answers.
     func complaint(_ method: AdminRequest.Method) throws -> String {
         let listener = try Listener(ListenAddress(parsing: "127.0.0.1:0"))

@@ -8,7 +8,7 @@ import Testing
 @testable import CLI
 
 /// How a command knows the gateway, and what it says when it does not.
-@Suite(.timeLimit(.minutes(1))) struct AdminTLSTests {
+@Suite(.timeLimit(.minutes(10))) struct AdminTLSTests {
     private static let made = SecureListener.made
     private static let authority = SecureListener.authority
 

@@ -4,7 +4,7 @@ import Testing
 
 /// Secrets are planted wherever one may be, every path is gone, and then everything that the
 /// gateway wrote and said is searched for them.
-@Suite(.timeLimit(.minutes(2))) struct CanaryTests {
+@Suite(.timeLimit(.minutes(10))) struct CanaryTests {
     @Test(
         "No secret is on disk, in output, in metrics or in an answer, whatever happens",
         arguments: [true, false]

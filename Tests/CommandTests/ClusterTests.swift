@@ -6,7 +6,7 @@ import Testing
 
 /// Gateways of one cluster, each on a machine of its own. One broker has the only copy here;
 /// `Scripts/prove cluster` has three.
-@Suite(.timeLimit(.minutes(3))) final class ClusterTests {
+@Suite(.timeLimit(.minutes(10))) final class ClusterTests {
     private static let token = "0123456789abcdef0123456789abcdef"
     private static let key = String(repeating: "0123456789abcdef", count: 4)
 

@@ -5,7 +5,7 @@ import Testing
 
 /// Destinations that write on this machine, in a process that is killed or whose output nobody
 /// reads.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(10)))
 struct FileDestinationTests {
     private let scratch = TemporaryDirectory()
 

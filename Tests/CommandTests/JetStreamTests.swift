@@ -7,7 +7,7 @@ import Testing
 
 /// A gateway whose queue lies in JetStream. One broker has the only copy here; CommitLogTests have
 /// three.
-@Suite(.timeLimit(.minutes(2))) final class JetStreamTests {
+@Suite(.timeLimit(.minutes(10))) final class JetStreamTests {
     private(set) var broker = Broker()
     let scratch = TemporaryDirectory()
     let sandbox: RunningSandbox

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Promise 1 under the worst treatment: SIGKILL, again and again, under load.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(10)))
 struct KillTests {
     @Test("Every acknowledged log arrives although the gateway is killed repeatedly")
     func killedAgainAndAgain() throws {
@@ -50,7 +50,7 @@ struct KillTests {
 /// Lanes and identities under the worst treatment: devices that repeat what got no answer, a
 /// gateway that is killed, and an SLS that stores requests and cuts the connection before it
 /// answers.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(10)))
 struct ExactlyOnceTests {
     @Test("With exactly_once every log arrives once, despite kills and cut connections")
     func once() throws {
@@ -89,7 +89,7 @@ struct ExactlyOnceTests {
 }
 
 /// Everything goes wrong at random, and at the end every log is accounted for.
-@Suite(.timeLimit(.minutes(4)))
+@Suite(.timeLimit(.minutes(10)))
 struct ChaosTests {
     /// What SLS does in a round.
     private static let faults = [

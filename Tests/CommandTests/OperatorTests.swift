@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The commands that talk to a running gateway.
-@Suite(.timeLimit(.minutes(1))) struct OperatorTests {
+@Suite(.timeLimit(.minutes(10))) struct OperatorTests {
     @Test("status shows the ledger as text and as JSON")
     func status() throws {
         let running = try RunningGateway()
@@ -110,7 +110,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct HealthTests {
+@Suite(.timeLimit(.minutes(10))) struct HealthTests {
     @Test("health succeeds without a token")
     func healthy() throws {
         let running = try RunningGateway()
@@ -151,7 +151,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct WatchTests {
+@Suite(.timeLimit(.minutes(10))) struct WatchTests {
     @Test("status begins with whether logs are accepted and delivered")
     func order() throws {
         let running = try RunningGateway()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// SLS is away: accepting goes on to the bound, and what was taken arrives when it is back.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct OutageTests {
     @Test("An outage fills the queue, then devices get 503; all logs arrive afterwards")
     func outage() throws {
@@ -47,7 +47,7 @@ struct OutageTests {
 
 /// A logstore with a quota, behind the whole gateway: nearly all of the quota is used, little is
 /// wasted, and another logstore does not notice.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct QuotaTests {
     static let perSecond = 50
     static let packets = 300
@@ -135,7 +135,7 @@ struct QuotaTests {
 }
 
 /// An operator while devices send as fast as they can.
-@Suite(.timeLimit(.minutes(1))) struct BusyGatewayTests {
+@Suite(.timeLimit(.minutes(10))) struct BusyGatewayTests {
     @Test("Under full load the admin API answers quickly, and the ledger stays balanced")
     func load() throws {
         let running = try RunningGateway("\nqueue: { max_bytes: 4MiB, min_free_bytes: 1MiB }\n")

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A gateway whose queue lies in PostgreSQL.
-@Suite(.timeLimit(.minutes(2)), .enabled(if: Database.isInstalled, "it is not installed"))
+@Suite(.timeLimit(.minutes(10)), .enabled(if: Database.isInstalled, "it is not installed"))
 final class PostgreSQLTests {
     let database: Database
     let scratch = TemporaryDirectory()

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ServeTests {
+@Suite(.timeLimit(.minutes(10))) struct ServeTests {
     private func serve(
         in place: TemporaryDirectory,
         _ more: String...
@@ -103,7 +103,7 @@ import Testing
 }
 
 /// A gateway that takes logs over TLS too, from the command line.
-@Suite(.timeLimit(.minutes(1))) struct SecureDevicesTests {
+@Suite(.timeLimit(.minutes(10))) struct SecureDevicesTests {
     private static let made = TestCertificates.shared
     private static let group =
         "\ntls: { listen: \"127.0.0.1:0\", certificate: \(made.certificate("server")), "
@@ -132,7 +132,7 @@ import Testing
 }
 
 /// A gateway whose admin listener speaks TLS and asks for certificates, from the command line.
-@Suite(.timeLimit(.minutes(1))) struct SecureAdminTests {
+@Suite(.timeLimit(.minutes(10))) struct SecureAdminTests {
     private static let made = TestCertificates.shared
 
     /// In the group `admin`: a certificate that has no name of this machine, and one for the

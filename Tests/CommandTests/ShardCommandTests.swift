@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `sluice shards` and `sluice restore`, with real brokers and a real database.
-@Suite(.timeLimit(.minutes(3))) final class ShardCommandTests {
+@Suite(.timeLimit(.minutes(10))) final class ShardCommandTests {
     enum Engine: String, CaseIterable {
         case jetStream = "jetstream"
         case postgreSQL = "postgresql"

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `fsck` and `backup`, and what `serve` does with a queue that is not of its version.
-@Suite(.timeLimit(.minutes(2))) struct StoreTests {
+@Suite(.timeLimit(.minutes(10))) struct StoreTests {
     let scratch = TemporaryDirectory()
 
     /// A gateway whose logs go nowhere and wait, and how to start it again.

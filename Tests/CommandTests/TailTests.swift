@@ -3,7 +3,7 @@ import System
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct TailTests {
+@Suite(.timeLimit(.minutes(10))) struct TailTests {
     private func start(_ running: RunningGateway, _ options: [String]) throws -> Program {
         try Program(["tail"] + options + running.operatorEnd.reach)
     }

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct UsageTests {
+@Suite(.timeLimit(.minutes(10))) struct UsageTests {
     @Test("The version is one line", arguments: ["--version", "version"])
     func version(word: String) throws {
         let outcome = try Program([word]).finished()
@@ -151,7 +151,7 @@ import Testing
 }
 
 /// `sluice route`, with and without a gateway.
-@Suite(.timeLimit(.minutes(1))) struct RouteCommandTests {
+@Suite(.timeLimit(.minutes(10))) struct RouteCommandTests {
     private static let rules = """
 
         filters:

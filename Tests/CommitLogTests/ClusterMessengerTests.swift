@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What every engine's messages do.
-@Suite(.timeLimit(.minutes(3))) struct ClusterMessengerTests {
+@Suite(.timeLimit(.minutes(10))) struct ClusterMessengerTests {
     /// A gateway that listens.
     final class Listener {
         let messenger: any ClusterMessenger

@@ -5,7 +5,7 @@ import Testing
 @testable import CommitLog
 
 /// What every engine's cluster does.
-@Suite(.timeLimit(.minutes(3))) struct ClusterContractTests {
+@Suite(.timeLimit(.minutes(10))) struct ClusterContractTests {
     func expect(_ kind: CommitLogError.Kind, _ body: () throws -> Void) {
         #expect { try body() } throws: { ($0 as? CommitLogError)?.kind == kind }
     }
@@ -143,7 +143,7 @@ import Testing
 }
 
 /// What every engine's log does.
-@Suite(.timeLimit(.minutes(3))) struct LogContractTests {
+@Suite(.timeLimit(.minutes(10))) struct LogContractTests {
     @Test("Appends are in the log in order, and are found again", arguments: TestEngine.all)
     func appends(_ engine: TestEngine) throws {
         let cluster = TestCluster(engine)

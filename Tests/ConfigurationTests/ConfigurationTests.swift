@@ -212,7 +212,7 @@ import Testing
 
     @Test(
         "A pipe in the place of the file is refused at a change, and holds nobody",
-        .timeLimit(.minutes(1))
+        .timeLimit(.minutes(10))
     )
     func pipe() throws {
         let path = directory.file("sluice.yaml", "destinations: { a: { kind: stdout } }\n")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Credentials
 
-@Suite(.timeLimit(.minutes(2))) struct AssumeRoleTests {
+@Suite(.timeLimit(.minutes(10))) struct AssumeRoleTests {
     @Test("STS is asked with a signature over query and form, and gives a credential")
     func success() throws {
         let server = try StandIn { _, _ in .json(200, Samples.stsAnswer()) }

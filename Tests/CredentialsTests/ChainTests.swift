@@ -6,7 +6,7 @@ import Testing
 
 @testable import Credentials
 
-@Suite(.timeLimit(.minutes(2))) struct ChainTests {
+@Suite(.timeLimit(.minutes(10))) struct ChainTests {
     /// All links work; taking the first away leaves the next.
     @Test("The default chain is asked in Alibaba's order")
     func order() throws {
@@ -94,7 +94,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct URISourceTests {
+@Suite(.timeLimit(.minutes(10))) struct URISourceTests {
     @Test("What the URI answers is the credential, from the settings or the environment")
     func success() throws {
         let server = try StandIn { _, _ in .json(200, "{\(Samples.members())}") }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Credentials
 
-@Suite(.timeLimit(.minutes(2))) struct ECSRoleTests {
+@Suite(.timeLimit(.minutes(10))) struct ECSRoleTests {
     private static let folder = "/latest/meta-data/ram/security-credentials/"
 
     private func reply(_ request: StandIn.Request, needsToken: Bool = true) -> StandIn.Reply {

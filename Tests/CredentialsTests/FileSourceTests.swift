@@ -7,7 +7,7 @@ import Testing
 
 @testable import Credentials
 
-@Suite(.timeLimit(.minutes(2))) struct FileSourceTests {
+@Suite(.timeLimit(.minutes(10))) struct FileSourceTests {
     private func fetch(
         _ text: String,
         profile: String? = nil,

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Credentials
 
-@Suite(.timeLimit(.minutes(2))) struct KeeperFileTests {
+@Suite(.timeLimit(.minutes(10))) struct KeeperFileTests {
     private let time = ManualClock(at: Samples.now)
 
     private func keeper(_ path: String) throws -> CredentialKeeper {
@@ -84,7 +84,7 @@ import Testing
 }
 
 /// A host whose clock is wrong, and is set right while a source goes on giving the same credential.
-@Suite(.timeLimit(.minutes(2))) struct KeeperClockTests {
+@Suite(.timeLimit(.minutes(10))) struct KeeperClockTests {
     /// The metadata service, whose clock is right.
     private func metadata(_ time: ManualClock, behind offset: Locked<Duration>) throws -> StandIn {
         try StandIn { request, _ in
@@ -146,7 +146,7 @@ import Testing
 }
 
 /// What happens after SLS refused a credential, and how a source that gives nothing shows.
-@Suite(.timeLimit(.minutes(2))) struct KeeperRefusalTests {
+@Suite(.timeLimit(.minutes(10))) struct KeeperRefusalTests {
     private let time = ManualClock(at: Samples.now)
 
     @Test("A source that goes on giving what SLS refuses is asked again and again until it differs")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Credentials
 
-@Suite(.timeLimit(.minutes(2))) struct KeeperPushTests {
+@Suite(.timeLimit(.minutes(10))) struct KeeperPushTests {
     private let time = ManualClock(at: Samples.now)
 
     private func keeper() throws -> CredentialKeeper {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Credentials
 
-@Suite(.timeLimit(.minutes(2))) struct KeeperRefreshTests {
+@Suite(.timeLimit(.minutes(10))) struct KeeperRefreshTests {
     private let time = ManualClock(at: Samples.now)
 
     private func role(caller: CredentialSource = .fixed(Samples.key)) -> CredentialSource {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Credentials
 
-@Suite(.timeLimit(.minutes(2))) struct KeeperReplaceTests {
+@Suite(.timeLimit(.minutes(10))) struct KeeperReplaceTests {
     private let time = ManualClock(at: Samples.now)
 
     private func role(_ session: String) -> CredentialSource {

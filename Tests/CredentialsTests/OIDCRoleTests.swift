@@ -5,7 +5,7 @@ import Testing
 
 @testable import Credentials
 
-@Suite(.timeLimit(.minutes(2))) struct OIDCRoleTests {
+@Suite(.timeLimit(.minutes(10))) struct OIDCRoleTests {
     private let token = "canary.header.signature"
     private let provider = "acs:ram::1234567890123456:oidc-provider/ack-rrsa-c1"
 

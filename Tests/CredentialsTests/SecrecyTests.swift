@@ -7,7 +7,7 @@ import Testing
 
 @testable import Credentials
 
-@Suite(.timeLimit(.minutes(2))) struct SecrecyTests {
+@Suite(.timeLimit(.minutes(10))) struct SecrecyTests {
     private func shown(_ value: some Any) -> String {
         var text = "\(value) \(String(reflecting: value)) "
         dump(value, to: &text)

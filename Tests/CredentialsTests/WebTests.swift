@@ -8,7 +8,7 @@ import Testing
 
 @testable import Credentials
 
-@Suite(.timeLimit(.minutes(2))) struct WebTests {
+@Suite(.timeLimit(.minutes(10))) struct WebTests {
     private func problem(
         _ reply: StandIn.Reply,
         limits: WebLimits = .sts

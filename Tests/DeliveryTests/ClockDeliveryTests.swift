@@ -10,7 +10,7 @@ import Testing
 
 /// Against sandboxes whose clock is not the host's. Signatures that are more than 15 minutes off
 /// are refused there, as at SLS.
-@Suite(.timeLimit(.minutes(1))) struct ClockDeliveryTests {
+@Suite(.timeLimit(.minutes(10))) struct ClockDeliveryTests {
     let recorder = JournalRecorder()
     let source = MemorySource()
 
@@ -112,7 +112,7 @@ import Testing
 }
 
 /// A host whose clock is so wrong that SLS refuses the times of its logs: they wait for the clock.
-@Suite(.timeLimit(.minutes(1))) struct HostClockTests {
+@Suite(.timeLimit(.minutes(10))) struct HostClockTests {
     let source: MemorySource
     let recorder: JournalRecorder
     let sandbox: TestSandbox

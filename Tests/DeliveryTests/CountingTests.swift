@@ -10,7 +10,7 @@ import Testing
 @testable import Delivery
 
 /// What metrics say of answers, retries, pauses and waits.
-@Suite(.timeLimit(.minutes(1))) struct CountingTests {
+@Suite(.timeLimit(.minutes(10))) struct CountingTests {
     @Test("Answers are counted by codes that are known, whatever a server makes up")
     func answers() {
         func counted(_ status: Int, _ code: String?, id: String? = "5642FC2399248C8F7B0145FD")
@@ -69,7 +69,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct ManyLogstoresTests {
+@Suite(.timeLimit(.minutes(10))) struct ManyLogstoresTests {
     @Test(
         "A hundred logstores of one destination are delivered, and one that is missing waits alone"
     )
@@ -104,7 +104,7 @@ import Testing
 }
 
 /// A server that echoes what it was sent, at the worst place.
-@Suite(.timeLimit(.minutes(1))) struct RedactionTests {
+@Suite(.timeLimit(.minutes(10))) struct RedactionTests {
     static let token = String(repeating: "sensitive", count: 100)
     static let credential = Credential(
         accessKeyID: "testkeyid",

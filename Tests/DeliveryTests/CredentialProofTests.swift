@@ -10,7 +10,7 @@ import Testing
 @testable import Delivery
 
 /// Against the sandbox, which checks signatures as SLS does.
-@Suite(.timeLimit(.minutes(1))) struct CredentialProofTests {
+@Suite(.timeLimit(.minutes(10))) struct CredentialProofTests {
     private static let good = Credential(
         accessKeyID: "plainkeyid",
         secret: Secret("plainkeysecret")

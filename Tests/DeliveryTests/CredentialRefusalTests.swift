@@ -8,7 +8,7 @@ import Testing
 @testable import Delivery
 
 /// A refused credential is refused for all who have it.
-@Suite(.timeLimit(.minutes(1))) struct CredentialRefusalTests {
+@Suite(.timeLimit(.minutes(10))) struct CredentialRefusalTests {
     private static let unknown = ScriptedServer.Reply.answer(401, code: "TokenWithdrawn")
 
     /// Two destinations of one credential, and those who hear what becomes of it.

@@ -10,7 +10,7 @@ import Testing
 @testable import Delivery
 
 /// Which destinations and outlets a turn looks at.
-@Suite(.timeLimit(.minutes(1))) struct DeliveryAgendaTests {
+@Suite(.timeLimit(.minutes(10))) struct DeliveryAgendaTests {
     let now = Moment.now
     let shared = DeliveryThreadState(memoryMax: 64 << 20)
     let source = MemorySource()

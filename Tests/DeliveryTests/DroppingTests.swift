@@ -9,7 +9,7 @@ import Testing
 @testable import Delivery
 
 /// When `drop_unauthorized` drops, and when it does not.
-@Suite(.timeLimit(.minutes(1))) struct DroppingTests {
+@Suite(.timeLimit(.minutes(10))) struct DroppingTests {
     private func rig(_ server: ScriptedServer, retry: Backoff = PauseTests.quick) throws -> Rig {
         try Rig(server) {
             $0.transfer.dropsUnauthorized = true

@@ -9,7 +9,7 @@ import Testing
 @testable import HTTPClient
 
 /// Two sandboxes, of which the first goes away and comes back.
-@Suite(.timeLimit(.minutes(1))) struct FailoverTests {
+@Suite(.timeLimit(.minutes(10))) struct FailoverTests {
     let first: TestSandbox
     let second: TestSandbox
     let source: MemorySource

@@ -8,7 +8,7 @@ import Testing
 @testable import Delivery
 
 /// One that takes nothing, or much, must not delay another.
-@Suite(.timeLimit(.minutes(3))) struct FairnessTests {
+@Suite(.timeLimit(.minutes(10))) struct FairnessTests {
     private let source = MemorySource()
     static let quick = Backoff(first: .milliseconds(1), longest: .milliseconds(10))
 

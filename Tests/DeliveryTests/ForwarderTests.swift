@@ -10,7 +10,7 @@ import Testing
 
 @testable import Delivery
 
-@Suite(.timeLimit(.minutes(1))) struct ForwarderTests {
+@Suite(.timeLimit(.minutes(10))) struct ForwarderTests {
     private let source = MemorySource()
 
     @Test("Each packet is sent once and acknowledged", arguments: [true, false])
@@ -140,7 +140,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct StoppingTests {
+@Suite(.timeLimit(.minutes(10))) struct StoppingTests {
     private let source = MemorySource()
 
     @Test("Stopping waits for requests in flight, and sends nothing more")

@@ -12,7 +12,7 @@ import Testing
 @testable import HTTPClient
 
 /// Packets to an HTTP server that takes JSON.
-@Suite(.timeLimit(.minutes(1))) struct HTTPDeliveryTests {
+@Suite(.timeLimit(.minutes(10))) struct HTTPDeliveryTests {
     private static let secret = "canary-of-a-header"
     private static let query = "canary-of-a-query"
 

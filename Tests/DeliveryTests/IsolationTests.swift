@@ -8,7 +8,7 @@ import Testing
 @testable import Delivery
 
 /// What SLS refuses for what is in it, or may be.
-@Suite(.timeLimit(.minutes(1))) struct IsolationTests {
+@Suite(.timeLimit(.minutes(10))) struct IsolationTests {
     private let source = MemorySource()
 
     /// Stores what is not poisoned, and remembers it.

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Delivery
 
-@Suite(.timeLimit(.minutes(1))) struct LaneDeliveryTests {
+@Suite(.timeLimit(.minutes(10))) struct LaneDeliveryTests {
     static let lane = Lane(key: String(repeating: "a", count: 32), sequence: 42)
 
     /// Answers InvalidSequenceId to the packet's lane from the given request on, and before that
@@ -166,7 +166,7 @@ import Testing
 }
 
 /// With the real queue and a sandbox whose connections break after it has stored what it was sent.
-@Suite(.timeLimit(.minutes(1))) struct ExactlyOnceTests {
+@Suite(.timeLimit(.minutes(10))) struct ExactlyOnceTests {
     static let batches = 200
     static let all = (0..<batches).flatMap { seed in
         (0..<Samples.logsPerRow).map { "value \(seed) \($0)" }
@@ -227,7 +227,7 @@ import Testing
 }
 
 /// A packet that may be stored under its number must not come under others, for a suspicion.
-@Suite(.timeLimit(.minutes(1))) struct LaneSuspicionTests {
+@Suite(.timeLimit(.minutes(10))) struct LaneSuspicionTests {
     @Test(
         "A packet in a lane that may be stored is not halved for a setting that may be wrong",
         arguments: [true, false]

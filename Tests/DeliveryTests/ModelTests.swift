@@ -78,7 +78,7 @@ import Testing
 
 /// Whenever something is queued and nothing forbids it, a request is sent within a bound, whatever
 /// was lost, held, recalled or forgotten before.
-@Suite(.timeLimit(.minutes(2))) struct LivenessModelTests {
+@Suite(.timeLimit(.minutes(10))) struct LivenessModelTests {
     /// A gateway's delivery, with all that happens to it from outside.
     final class World {
         /// Where there is only one, no other asks the queue for a packet that could be the probe of
@@ -217,7 +217,7 @@ import Testing
 }
 
 /// Whatever the server does for a while, in the end all is stored or dead, and every place is free.
-@Suite(.timeLimit(.minutes(1))) struct EngineModelTests {
+@Suite(.timeLimit(.minutes(10))) struct EngineModelTests {
     /// Without quotas: at random they make no sense, and what they do to the pace has tests of its
     /// own.
     static let mishaps: [ScriptedServer.Reply] = [

@@ -9,7 +9,7 @@ import Testing
 @testable import Delivery
 
 /// What pauses a destination or a logstore, and what ends that.
-@Suite(.timeLimit(.minutes(1))) struct PauseTests {
+@Suite(.timeLimit(.minutes(10))) struct PauseTests {
     static let patient = Backoff(first: .seconds(600), longest: .seconds(600))
     static let quick = Backoff(first: .milliseconds(1), longest: .milliseconds(10))
 
@@ -168,7 +168,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct WaitingAndHoldingTests {
+@Suite(.timeLimit(.minutes(10))) struct WaitingAndHoldingTests {
     @Test("Without a credential nothing is taken from the queue, and a rotation wakes it")
     func missingCredential() throws {
         let rig = try Rig(ScriptedServer(), credential: nil)

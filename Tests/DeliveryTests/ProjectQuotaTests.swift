@@ -9,7 +9,7 @@ import Testing
 @testable import Delivery
 
 /// Two destinations of one project: its quota is theirs together, and nothing else.
-@Suite(.timeLimit(.minutes(1))) struct ProjectQuotaTests {
+@Suite(.timeLimit(.minutes(10))) struct ProjectQuotaTests {
     let source = MemorySource()
 
     func settings(

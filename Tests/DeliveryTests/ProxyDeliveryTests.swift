@@ -9,7 +9,7 @@ import Testing
 @testable import Delivery
 @testable import HTTPClient
 
-@Suite(.timeLimit(.minutes(1))) struct ProxyDeliveryTests {
+@Suite(.timeLimit(.minutes(10))) struct ProxyDeliveryTests {
     /// "alice:hunter2" in base64.
     static let basic = "Proxy-Authorization: Basic YWxpY2U6aHVudGVyMg=="
 
@@ -157,7 +157,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct NamesAndProxiesTests {
+@Suite(.timeLimit(.minutes(10))) struct NamesAndProxiesTests {
     @Test("At localhost the project is part of the name, which leads to this machine")
     func localhost() throws {
         let server = try ScriptedServer()

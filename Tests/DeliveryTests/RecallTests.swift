@@ -12,7 +12,7 @@ import Testing
 @testable import Delivery
 
 /// Packets that the queue wants back.
-@Suite(.timeLimit(.minutes(1))) struct RecallTests {
+@Suite(.timeLimit(.minutes(10))) struct RecallTests {
     private let outlet = Outlet(destination: "app", logstore: "app-log")
 
     /// A destination that waits for its credential with packets that it was given before.
@@ -84,7 +84,7 @@ import Testing
 }
 
 /// What is said about old settings says nothing about the new ones.
-@Suite(.timeLimit(.minutes(1))) struct LateResultsTests {
+@Suite(.timeLimit(.minutes(10))) struct LateResultsTests {
     let source = MemorySource()
     let gate = SharedValue(false)
 
@@ -191,7 +191,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct StoredPacketsTests {
+@Suite(.timeLimit(.minutes(10))) struct StoredPacketsTests {
     @Test("Packets of the real queue are delivered, also those that are read again from disk")
     func delivers() throws {
         let directory = TemporaryDirectory()

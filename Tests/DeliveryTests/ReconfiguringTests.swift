@@ -9,7 +9,7 @@ import Testing
 
 @testable import Delivery
 
-@Suite(.timeLimit(.minutes(1))) struct ReconfiguringTests {
+@Suite(.timeLimit(.minutes(10))) struct ReconfiguringTests {
     let source = MemorySource()
 
     func stored(_ number: Int64) -> Bool {

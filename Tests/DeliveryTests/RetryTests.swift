@@ -9,7 +9,7 @@ import Testing
 
 @testable import Delivery
 
-@Suite(.timeLimit(.minutes(1))) struct RetryTests {
+@Suite(.timeLimit(.minutes(10))) struct RetryTests {
     @Test("A refused packet is sent again with the same content and a new signature")
     func again() throws {
         let server = try ScriptedServer { _, number in
@@ -179,7 +179,7 @@ import Testing
 }
 
 /// SLS asks to be left alone for a while, and is.
-@Suite(.timeLimit(.minutes(1))) struct RetryAfterTests {
+@Suite(.timeLimit(.minutes(10))) struct RetryAfterTests {
     private let source = MemorySource()
     let tests = SandboxDeliveryTests()
 

@@ -11,7 +11,7 @@ import Testing
 @testable import Delivery
 
 /// Against the sandbox, which reads signature, digests, sizes and protobuf in its own way.
-@Suite(.timeLimit(.minutes(1))) struct SandboxDeliveryTests {
+@Suite(.timeLimit(.minutes(10))) struct SandboxDeliveryTests {
     private let recorder = JournalRecorder()
     private let source = MemorySource()
 

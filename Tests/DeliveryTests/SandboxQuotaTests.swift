@@ -9,7 +9,7 @@ import Testing
 @testable import Delivery
 
 /// In real time against the sandbox: what a quota gives is used, and little is refused.
-@Suite(.timeLimit(.minutes(1))) struct SandboxQuotaTests {
+@Suite(.timeLimit(.minutes(10))) struct SandboxQuotaTests {
     /// A sandbox with a limit, a forwarder, and a backlog that lasts some seconds.
     final class Bench {
         static let seconds = 5

@@ -9,7 +9,7 @@ import Testing
 @testable import HTTPClient
 
 /// Against `openssl s_server` with a certificate that nobody knows.
-@Suite(.timeLimit(.minutes(1))) struct TLSTests {
+@Suite(.timeLimit(.minutes(10))) struct TLSTests {
     private let source = MemorySource()
 
     func forwarder(

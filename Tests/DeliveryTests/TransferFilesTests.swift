@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPClient
 
-@Suite(.timeLimit(.minutes(1))) struct TransferFilesTests {
+@Suite(.timeLimit(.minutes(10))) struct TransferFilesTests {
     @Test(
         "A pipe in the place of a TLS file fails a transfer, with its name, and holds no thread",
         arguments: ["authorities", "certificate", "key"]

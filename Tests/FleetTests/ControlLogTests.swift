@@ -8,7 +8,7 @@ import Testing
 @testable import Fleet
 
 /// Decisions of operators, which all gateways of a cluster share.
-@Suite(.timeLimit(.minutes(1))) final class ControlLogTests {
+@Suite(.timeLimit(.minutes(10))) final class ControlLogTests {
     private let cluster = MemoryCluster()
     private let recorder = JournalRecorder()
     private var logs: [ControlLog] = []

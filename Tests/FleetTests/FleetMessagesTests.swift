@@ -9,7 +9,7 @@ import Testing
 @testable import Fleet
 
 /// What gateways tell each other.
-@Suite(.timeLimit(.minutes(3))) final class FleetMessagesTests {
+@Suite(.timeLimit(.minutes(10))) final class FleetMessagesTests {
     private let trial = FleetTrial()
 
     deinit { trial.end() }

@@ -8,7 +8,7 @@ import Testing
 @testable import Fleet
 
 /// Gateways whose home shard cannot be written while the rest of the cluster works.
-@Suite(.timeLimit(.minutes(2))) final class HomeReplacementTests {
+@Suite(.timeLimit(.minutes(10))) final class HomeReplacementTests {
     private let trial = FleetTrial()
 
     deinit { trial.end() }

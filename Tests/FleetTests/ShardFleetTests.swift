@@ -8,7 +8,7 @@ import Testing
 @testable import Fleet
 
 /// Whole gateways without listeners: what becomes of logs when one of them is gone.
-@Suite(.timeLimit(.minutes(2))) final class ShardFleetTests {
+@Suite(.timeLimit(.minutes(10))) final class ShardFleetTests {
     private let trial = FleetTrial()
 
     deinit { trial.end() }

@@ -10,7 +10,7 @@ import Testing
 @testable import SQLiteQueue
 
 /// A local queue that becomes a shard, cut off at each point.
-@Suite(.timeLimit(.minutes(2))) final class QueueToShardTests {
+@Suite(.timeLimit(.minutes(10))) final class QueueToShardTests {
     private let trial = FleetTrial()
     private let scratch = TemporaryDirectory()
 
@@ -169,7 +169,7 @@ import Testing
 }
 
 /// A shard that becomes a local queue, cut off at each point.
-@Suite(.timeLimit(.minutes(2))) final class ShardToQueueTests {
+@Suite(.timeLimit(.minutes(10))) final class ShardToQueueTests {
     private let trial = FleetTrial()
     private let scratch = TemporaryDirectory()
 

@@ -15,7 +15,7 @@ import Testing
 @testable import Gateway
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(1))) struct GatewayTests {
+@Suite(.timeLimit(.minutes(10))) struct GatewayTests {
     @Test("A log posted by a device arrives at SLS, signed, with its tag as topic")
     func wholeWay() throws {
         let trial = try SandboxedGateway()
@@ -173,7 +173,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct DualStackTests {
+@Suite(.timeLimit(.minutes(10))) struct DualStackTests {
     private static let body = Array(#"{"a":1}"#.utf8)
 
     @Test("On a socket for both families a v4 client has its v4 address, for proxies and limits")

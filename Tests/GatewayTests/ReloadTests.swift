@@ -17,7 +17,7 @@ import Testing
 @testable import Gateway
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(1))) struct ReloadTests {
+@Suite(.timeLimit(.minutes(10))) struct ReloadTests {
     private func configuration(
         _ more: String = "",
         topic: String = "a",
@@ -281,7 +281,7 @@ import Testing
 }
 
 /// Reloads that change what devices may send.
-@Suite(.timeLimit(.minutes(1))) struct DeviceReloadTests {
+@Suite(.timeLimit(.minutes(10))) struct DeviceReloadTests {
     private static let body = Array(#"{"a":1}"#.utf8)
 
     @Test("A reload of devices.accept applies to the next request; metrics keep what was counted")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPClient
 
-@Suite(.timeLimit(.minutes(1))) struct TransferLoopTests {
+@Suite(.timeLimit(.minutes(10))) struct TransferLoopTests {
     @Test("A wake ends the next wait, though the loop has looked at its events since")
     func wake() throws {
         let loop = try TransferLoop(connections: 1)

@@ -5,7 +5,7 @@ import Testing
 @testable import HTTP
 
 /// What RFC 9112 says about the life of a connection.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct ConnectionTests {
     @Test("Pipelined requests are answered in order, also when answers are late")
     func pipelining() throws {

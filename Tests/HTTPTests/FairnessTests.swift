@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTP
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct FairnessTests {
     private func drain(_ order: inout FairOrder<String>) -> [String] {
         var all: [String] = []

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTP
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct HTTPServerTests {
     @Test("Requests follow each other on one connection")
     func keepAlive() throws {

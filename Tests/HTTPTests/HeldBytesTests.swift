@@ -7,7 +7,7 @@ import Testing
 @testable import HTTP
 
 /// What clients make the server hold besides bodies has bounds, too; see `InFlightTests` for those.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct HeldBytesTests {
     // MARK: - Heads
 

@@ -6,7 +6,7 @@ import Testing
 @testable import HTTP
 
 /// Limits that hold for several servers together.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct InFlightTests {
     @Test("Servers share one connection limit, and each counts its own connections")
     func connections() throws {

@@ -7,7 +7,7 @@ import Testing
 @testable import HTTP
 
 /// Worker threads run large requests.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct LargeRequestTests {
     /// Treats bodies of 100 bytes and more as large. Answers with the body's first 99 bytes and its
     /// length; a body that begins with "wait" is answered when the test opens the gate.

@@ -6,7 +6,7 @@ import Testing
 @testable import HTTP
 
 /// Each limit has an answer and a counter.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct LimitTests {
     @Test("The small body of a refused request is dropped, and the connection persists")
     func dropsSmallBody() throws {

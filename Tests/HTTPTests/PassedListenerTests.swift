@@ -7,7 +7,7 @@ import Testing
 @testable import Net
 
 /// Servers on a socket that a service manager keeps open.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct PassedListenerTests {
     private let kept: Listener
     private let held: TestHandler.Held

@@ -8,7 +8,7 @@ import Testing
 
 /// What the server takes from the machine. Each test has a process of its own, since it measures or
 /// changes what belongs to the whole process.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct ResourceTests {
     /// A sanitizer keeps what was freed, and shadows what was not.
     private static let isSanitized =

@@ -7,7 +7,7 @@ import Testing
 @testable import HTTP
 
 /// Streams whose client, server or writer does not stay.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct StreamEndTests {
     let streams = StreamTests()
 

@@ -7,7 +7,7 @@ import Testing
 @testable import HTTP
 
 /// Answers whose body comes over time.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct StreamTests {
     /// A client whose request is answered with a stream; the head has been read.
     func begin(

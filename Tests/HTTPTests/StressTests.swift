@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTP
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct StressTests {
     /// Requests of every framing, some answered at once and some later, and what they should come
     /// to.

@@ -8,7 +8,7 @@ import Testing
 @testable import Ingest
 
 /// Dialects that are switched off by `devices.accept`.
-@Suite(.timeLimit(.minutes(1))) struct AcceptedDialectsTests {
+@Suite(.timeLimit(.minutes(10))) struct AcceptedDialectsTests {
     private struct Ask: Sendable {
         let dialect: String
         let method: String

@@ -9,7 +9,7 @@ import Testing
 @testable import Ingest
 
 /// Splunk's `useACK`: a client with a channel asks later whether its events are safe.
-@Suite(.timeLimit(.minutes(1))) struct AcknowledgementTests {
+@Suite(.timeLimit(.minutes(10))) struct AcknowledgementTests {
     private static let key = "splunk-0123456789abcdef"
     private static let collector = "/services/collector"
     private static let channel: KeyValuePairs = [

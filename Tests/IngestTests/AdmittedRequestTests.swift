@@ -10,7 +10,7 @@ import Testing
 @testable import Ingest
 
 /// A reload between the head of a request and its body decides about the request.
-@Suite(.timeLimit(.minutes(1))) struct AdmittedRequestTests {
+@Suite(.timeLimit(.minutes(10))) struct AdmittedRequestTests {
     private let end: DeviceListener
 
     init() throws { end = try DeviceListener() }

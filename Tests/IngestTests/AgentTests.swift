@@ -7,7 +7,7 @@ import Testing
 @testable import Ingest
 
 /// What agents send to `/logs/{tag}`, as they send it.
-@Suite(.timeLimit(.minutes(1))) struct AgentTests {
+@Suite(.timeLimit(.minutes(10))) struct AgentTests {
     private static let now = WallTime.now.seconds - 60
 
     /// A request but for its length, and how many logs it has.

@@ -8,7 +8,7 @@ import Testing
 @testable import Logs
 
 /// What `Content-Encoding` may say, and what `Accept-Encoding` of a refusal says of that.
-@Suite(.timeLimit(.minutes(1))) struct ContentEncodingTests {
+@Suite(.timeLimit(.minutes(10))) struct ContentEncodingTests {
     private let end: DeviceListener
 
     init() throws { end = try DeviceListener() }

@@ -7,7 +7,7 @@ import Testing
 @testable import Ingest
 
 /// Bodies that name logstores of a destination which has no place for one more.
-@Suite(.timeLimit(.minutes(1))) struct CrowdedLogstoresTests {
+@Suite(.timeLimit(.minutes(10))) struct CrowdedLogstoresTests {
     private static let other = ["x-log-project": "other-project"] as KeyValuePairs
     private static let now = WallTime.now.seconds - 60
 

@@ -8,7 +8,7 @@ import Testing
 
 /// Bodies with bytes that are not UTF-8, with raw control characters, and with logs that are not
 /// JSON, in each dialect.
-@Suite(.timeLimit(.minutes(1))) struct DamagedBodyTests {
+@Suite(.timeLimit(.minutes(10))) struct DamagedBodyTests {
     private func send(
         _ path: String,
         _ body: [UInt8],

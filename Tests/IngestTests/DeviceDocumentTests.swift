@@ -6,7 +6,7 @@ import Testing
 @testable import Ingest
 
 /// docs/openapi-devices.json, compared with the listener. `make check-api` compares its answers.
-@Suite(.timeLimit(.minutes(1))) struct DeviceDocumentTests {
+@Suite(.timeLimit(.minutes(10))) struct DeviceDocumentTests {
     private typealias Object = [String: Any]
 
     private let text: String

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Ingest
 
-@Suite(.timeLimit(.minutes(1))) struct DeviceTagTests {
+@Suite(.timeLimit(.minutes(10))) struct DeviceTagTests {
     private let body =
         #"{"__topic__":"t","__source__":"s","__logs__":[{"k":"1"},{"k":"2"},{"__time__":5}],"#
         + #""__tags__":{"__pack_id__":"ABC-1","device_id":"d7","os":"17","env":"mine"}}"#

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Elasticsearch's requests with one document each.
-@Suite(.timeLimit(.minutes(1))) struct ElasticDocumentTests {
+@Suite(.timeLimit(.minutes(10))) struct ElasticDocumentTests {
     private let end: DeviceListener
 
     init() throws { end = try DeviceListener() }

@@ -10,7 +10,7 @@ import Testing
 
 @testable import Ingest
 
-@Suite(.timeLimit(.minutes(1))) struct ElasticTests {
+@Suite(.timeLimit(.minutes(10))) struct ElasticTests {
     private let end: DeviceListener
 
     init() throws { end = try DeviceListener() }

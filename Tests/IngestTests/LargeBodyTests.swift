@@ -9,7 +9,7 @@ import Testing
 
 /// `DeviceHandler.prepare`: requests whose content may be too much work for a loop go to a worker
 /// thread.
-@Suite(.timeLimit(.minutes(1))) struct LargeBodyTests {
+@Suite(.timeLimit(.minutes(10))) struct LargeBodyTests {
     struct Body: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let path: String

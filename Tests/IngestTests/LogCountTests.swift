@@ -10,7 +10,7 @@ import Testing
 @testable import Ingest
 
 /// How many logs a small body may hold.
-@Suite(.timeLimit(.minutes(1))) struct LogCountTests {
+@Suite(.timeLimit(.minutes(10))) struct LogCountTests {
     /// A request of OTLP with empty records. Protobuf fields: resource_logs, scope_logs,
     /// log_records.
     private func emptyRecords(_ count: Int) -> [UInt8] {
@@ -86,7 +86,7 @@ import Testing
 }
 
 /// Requests whose logs have more different labels than there may be streams of one request.
-@Suite(.timeLimit(.minutes(1))) struct ManyStreamsTests {
+@Suite(.timeLimit(.minutes(10))) struct ManyStreamsTests {
     private static let json = ["content-type": "application/json"] as KeyValuePairs
     private static let path = "/loki/api/v1/push"
 

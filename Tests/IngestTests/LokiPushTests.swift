@@ -5,7 +5,7 @@ import System
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct LokiPushTests {
+@Suite(.timeLimit(.minutes(10))) struct LokiPushTests {
     private let end: DeviceListener
 
     init() throws { end = try DeviceListener() }

@@ -7,7 +7,7 @@ import System
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct OTLPTests {
+@Suite(.timeLimit(.minutes(10))) struct OTLPTests {
     private let end: DeviceListener
 
     init() throws { end = try DeviceListener() }

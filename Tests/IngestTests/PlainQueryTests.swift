@@ -6,7 +6,7 @@ import Testing
 
 @testable import Ingest
 
-@Suite(.timeLimit(.minutes(1))) struct PlainQueryTests {
+@Suite(.timeLimit(.minutes(10))) struct PlainQueryTests {
     private static let hour = WallTime.now.seconds - 3600
 
     private func batch(

@@ -8,7 +8,7 @@ import System
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct PutLogsTests {
+@Suite(.timeLimit(.minutes(10))) struct PutLogsTests {
     private let end: DeviceListener
 
     init() throws { end = try DeviceListener() }

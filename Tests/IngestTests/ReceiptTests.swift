@@ -7,7 +7,7 @@ import Testing
 @testable import Ingest
 
 /// SDKs in C take the last header line that begins with `x-log-` for the request id.
-@Suite(.timeLimit(.minutes(1))) struct ReceiptOrderTests {
+@Suite(.timeLimit(.minutes(10))) struct ReceiptOrderTests {
     /// One log with a field.
     private static let group =
         "\u{0A}\u{0A}\u{08}\u{01}\u{12}\u{06}\u{0A}\u{01}a\u{12}\u{01}b"

@@ -8,7 +8,7 @@ import Testing
 @testable import Ingest
 @testable import Logs
 
-@Suite(.timeLimit(.minutes(1))) struct RefusalTests {
+@Suite(.timeLimit(.minutes(10))) struct RefusalTests {
     private let end: DeviceListener
 
     init() throws { end = try DeviceListener() }

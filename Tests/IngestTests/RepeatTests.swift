@@ -4,7 +4,7 @@ import System
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct RepeatTests {
+@Suite(.timeLimit(.minutes(10))) struct RepeatTests {
     private let packet = #"{"__logs__":[{"k":"1"}],"__tags__":{"__pack_id__":"ABC-1"}}"#
 
     /// The identity of each request, in order.

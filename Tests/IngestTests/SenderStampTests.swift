@@ -13,7 +13,7 @@ import Testing
 @testable import Ingest
 
 /// What the gateway knows of a sender, as fields and tags of its logs.
-@Suite(.timeLimit(.minutes(1))) struct SenderStampTests {
+@Suite(.timeLimit(.minutes(10))) struct SenderStampTests {
     private static let key = "phone-0123456789abcdef"
     private static let shown: KeyValuePairs = ["x-sluice-key": key]
 

@@ -9,7 +9,7 @@ import System
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct SplunkTests {
+@Suite(.timeLimit(.minutes(10))) struct SplunkTests {
     private let end: DeviceListener
 
     init() throws { end = try DeviceListener() }

@@ -9,7 +9,7 @@ import TestConfiguration
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct TakingTests {
+@Suite(.timeLimit(.minutes(10))) struct TakingTests {
     private let end: DeviceListener
 
     init() throws { end = try DeviceListener() }

@@ -9,7 +9,7 @@ import Testing
 @testable import Ingest
 
 /// Logs that SLS would refuse, each destination as it wants them.
-@Suite(.timeLimit(.minutes(1))) struct UnsoundLogTests {
+@Suite(.timeLimit(.minutes(10))) struct UnsoundLogTests {
     private let body = #"[{"__time__":1736843400,"n":1},{"n":2}]"#
 
     private func batch(_ keys: String, _ body: String) throws -> (Batch, TestAnswer) {
@@ -88,7 +88,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct ClockTests {
+@Suite(.timeLimit(.minutes(10))) struct ClockTests {
     private let end: DeviceListener
 
     init() throws { end = try DeviceListener() }

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// The client with servers that do not keep to the protocol, are too old, or hang.
-@Suite(.timeLimit(.minutes(2))) struct HostileServerTests {
+@Suite(.timeLimit(.minutes(10))) struct HostileServerTests {
     let recorder = JournalRecorder()
 
     func settings(_ server: NATSServerAddress) -> NATSSettings { settings([server]) }

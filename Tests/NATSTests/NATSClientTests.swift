@@ -8,7 +8,7 @@ import Testing
 @testable import NATS
 
 /// The client with real servers.
-@Suite(.timeLimit(.minutes(2))) final class NATSClientTests {
+@Suite(.timeLimit(.minutes(10))) final class NATSClientTests {
     let recorder = JournalRecorder()
     /// Brokers end with the suite's value.
     var brokers: [Broker] = []
@@ -326,7 +326,7 @@ private let hasIPv6: Bool = {
 }()
 
 /// Messages to and from another client of NATS (nats-py).
-@Suite(.timeLimit(.minutes(2))) final class OtherClientTests {
+@Suite(.timeLimit(.minutes(10))) final class OtherClientTests {
     let recorder = JournalRecorder()
 
     /// Tells what it gets in hexadecimal, and answers.

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Logins to a real server, right and wrong.
-@Suite(.timeLimit(.minutes(2))) final class NATSLoginTests {
+@Suite(.timeLimit(.minutes(10))) final class NATSLoginTests {
     let recorder = JournalRecorder()
     let directory = TemporaryDirectory()
     var broker: Broker?

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// TLS with a real server.
-@Suite(.timeLimit(.minutes(2))) final class NATSTLSTests {
+@Suite(.timeLimit(.minutes(10))) final class NATSTLSTests {
     let recorder = JournalRecorder()
     var broker: Broker?
 

@@ -16,7 +16,7 @@ import Testing
 @testable import Operations
 
 /// A credential that nobody signs logs with: roles are asked for with it.
-@Suite(.timeLimit(.minutes(1))) struct RoleProofTests {
+@Suite(.timeLimit(.minutes(10))) struct RoleProofTests {
     private static let arn = "acs:ram::1234567890123456:role/log-writer"
     private static let path = "/admin/credentials/caller"
     private static let given = Response(

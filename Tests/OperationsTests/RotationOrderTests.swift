@@ -57,7 +57,7 @@ struct IfMatchTests {
 }
 
 /// A proof that takes its time, and what is decided meanwhile.
-@Suite(.timeLimit(.minutes(1))) struct RotationOrderTests {
+@Suite(.timeLimit(.minutes(10))) struct RotationOrderTests {
     private static let path = "/admin/credentials/default"
 
     let directory = TemporaryDirectory()

@@ -105,7 +105,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct WebhookTests {
+@Suite(.timeLimit(.minutes(10))) struct WebhookTests {
     private static let pace = WebhookPace(
         first: .milliseconds(10),
         longest: .milliseconds(20),

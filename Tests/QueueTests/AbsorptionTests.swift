@@ -9,7 +9,7 @@ import Testing
 @testable import SQLiteQueue
 
 /// A shard that is empty becomes a part of another one.
-@Suite(.timeLimit(.minutes(1))) final class AbsorptionTests {
+@Suite(.timeLimit(.minutes(10))) final class AbsorptionTests {
     /// More than one step takes over.
     private static let letters = 2300
     private static let requests = 5100

@@ -8,7 +8,7 @@ import Testing
 
 @testable import SQLiteQueue
 
-@Suite(.timeLimit(.minutes(1))) struct BackupTests {
+@Suite(.timeLimit(.minutes(10))) struct BackupTests {
     let directory = TemporaryDirectory()
     let place = TemporaryDirectory()
 

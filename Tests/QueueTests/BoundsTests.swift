@@ -8,7 +8,7 @@ import Testing
 
 @testable import SQLiteQueue
 
-@Suite(.timeLimit(.minutes(1))) struct BoundsTests {
+@Suite(.timeLimit(.minutes(10))) struct BoundsTests {
     let directory = TemporaryDirectory()
 
     @Test("A full queue refuses, and takes again what was refused once something left")

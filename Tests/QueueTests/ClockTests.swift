@@ -6,7 +6,7 @@ import Testing
 
 @testable import SQLiteQueue
 
-@Suite(.timeLimit(.minutes(1))) struct ClockTests {
+@Suite(.timeLimit(.minutes(10))) struct ClockTests {
     let directory = TemporaryDirectory()
     private let clock = SteppedClock()
 

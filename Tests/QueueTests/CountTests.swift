@@ -7,7 +7,7 @@ import Testing
 @testable import Queue
 @testable import SQLiteQueue
 
-@Suite(.timeLimit(.minutes(1))) struct CountTests {
+@Suite(.timeLimit(.minutes(10))) struct CountTests {
     let directory = TemporaryDirectory()
     private var database: String { directory.path + "/queue.db" }
 

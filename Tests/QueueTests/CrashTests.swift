@@ -6,7 +6,7 @@ import Testing
 
 @testable import SQLiteQueue
 
-@Suite(.timeLimit(.minutes(2))) struct CrashTests {
+@Suite(.timeLimit(.minutes(10))) struct CrashTests {
     @Test(
         "A killed process loses nothing it answered for, and both destinations of a request have it",
         arguments: 0..<6

@@ -7,7 +7,7 @@ import Testing
 
 /// Root looks at queues, too; what it opens there may have been put by whoever took over the
 /// queue's user.
-@Suite(.timeLimit(.minutes(1))) struct DataDirectoryTests {
+@Suite(.timeLimit(.minutes(10))) struct DataDirectoryTests {
     let directory = TemporaryDirectory()
     let elsewhere = TemporaryDirectory()
 

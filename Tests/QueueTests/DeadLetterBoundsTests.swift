@@ -6,7 +6,7 @@ import Testing
 
 @testable import SQLiteQueue
 
-@Suite(.timeLimit(.minutes(1))) struct DeadLetterBoundsTests {
+@Suite(.timeLimit(.minutes(10))) struct DeadLetterBoundsTests {
     let directory = TemporaryDirectory()
     private let now = UInt32(WallTime.now.seconds)
 

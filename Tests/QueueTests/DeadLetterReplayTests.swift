@@ -7,7 +7,7 @@ import Testing
 
 @testable import SQLiteQueue
 
-@Suite(.timeLimit(.minutes(1))) struct DeadLetterReplayTests {
+@Suite(.timeLimit(.minutes(10))) struct DeadLetterReplayTests {
     let directory = TemporaryDirectory()
     private let now = UInt32(WallTime.now.seconds)
     private var database: String { directory.path + "/queue.db" }
@@ -129,7 +129,7 @@ import Testing
 }
 
 /// Few that are asked for among many others.
-@Suite(.timeLimit(.minutes(1))) struct RareDeadLetterTests {
+@Suite(.timeLimit(.minutes(10))) struct RareDeadLetterTests {
     let directory = TemporaryDirectory()
 
     private func dead(_ numbers: Range<Int>, logstore: String = "app-log", code: String) -> Batch {

@@ -7,7 +7,7 @@ import Testing
 @testable import Queue
 @testable import SQLiteQueue
 
-@Suite(.timeLimit(.minutes(1))) struct DeadLetterTests {
+@Suite(.timeLimit(.minutes(10))) struct DeadLetterTests {
     let directory = TemporaryDirectory()
     private let now = UInt32(WallTime.now.seconds)
 

@@ -32,7 +32,7 @@ extension DurableQueue {
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct DecisionTests {
+@Suite(.timeLimit(.minutes(10))) struct DecisionTests {
     let directory = TemporaryDirectory()
 
     private func open() throws -> DurableQueue {

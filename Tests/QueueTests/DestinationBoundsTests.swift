@@ -6,7 +6,7 @@ import Testing
 
 @testable import SQLiteQueue
 
-@Suite(.timeLimit(.minutes(1))) struct DestinationBoundsTests {
+@Suite(.timeLimit(.minutes(10))) struct DestinationBoundsTests {
     let directory = TemporaryDirectory()
 
     private func configuration(

@@ -8,7 +8,7 @@ import Testing
 
 /// Logs that leave without delivery are told to a watcher, with the numbers that `BatchTrack`
 /// knows.
-@Suite(.timeLimit(.minutes(1))) struct EndedLogsTests {
+@Suite(.timeLimit(.minutes(10))) struct EndedLogsTests {
     let directory = TemporaryDirectory()
     private let now = UInt32(WallTime.now.seconds)
 

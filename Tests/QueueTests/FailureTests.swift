@@ -8,7 +8,7 @@ import Testing
 
 @testable import SQLiteQueue
 
-@Suite(.timeLimit(.minutes(5)), .serialized) struct FailureTests {
+@Suite(.timeLimit(.minutes(10)), .serialized) struct FailureTests {
     let directory = TemporaryDirectory()
 
     var path: String { directory.path + "/faulty" }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SQLiteQueue
 
-@Suite(.timeLimit(.minutes(1))) struct FreshFirstTests {
+@Suite(.timeLimit(.minutes(10))) struct FreshFirstTests {
     let directory = TemporaryDirectory()
     let clock = ManualClock()
     let outlet = Outlet.named("app-log")

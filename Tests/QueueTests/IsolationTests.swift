@@ -7,7 +7,7 @@ import Testing
 
 @testable import SQLiteQueue
 
-@Suite(.timeLimit(.minutes(1))) struct IsolationTests {
+@Suite(.timeLimit(.minutes(10))) struct IsolationTests {
     let directory = TemporaryDirectory()
 
     private var seconds: UInt32 { UInt32(WallTime.now.seconds) }

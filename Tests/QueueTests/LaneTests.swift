@@ -6,7 +6,7 @@ import Testing
 
 @testable import SQLiteQueue
 
-@Suite(.timeLimit(.minutes(1))) struct LaneTests {
+@Suite(.timeLimit(.minutes(10))) struct LaneTests {
     let directory = TemporaryDirectory()
 
     private func rules(lanes: Int) -> DestinationRules {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SQLiteQueue
 
-@Suite(.timeLimit(.minutes(1))) struct LateLogsTests {
+@Suite(.timeLimit(.minutes(10))) struct LateLogsTests {
     let directory = TemporaryDirectory()
     private let now = UInt32(WallTime.now.seconds)
     private var old: UInt32 { now - 8 * 86_400 }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import SQLiteQueue
 
-@Suite(.timeLimit(.minutes(5))) struct LogRewriteTests {
+@Suite(.timeLimit(.minutes(10))) struct LogRewriteTests {
     let directory = TemporaryDirectory()
 
     private func frameBytes(_ log: [UInt8]) -> Int {

@@ -8,7 +8,7 @@ import Testing
 @testable import SQLiteQueue
 
 /// A page of payloads that is lost costs what it held, and nothing of its neighbours.
-@Suite(.timeLimit(.minutes(1))) struct LostPagesTests {
+@Suite(.timeLimit(.minutes(10))) struct LostPagesTests {
     private static let pageBytes = 8192
 
     let directory = TemporaryDirectory()
@@ -157,7 +157,7 @@ import Testing
 }
 
 /// What SQLite must know of a file before it reads anything of it.
-@Suite(.timeLimit(.minutes(1))) struct FirstPageTests {
+@Suite(.timeLimit(.minutes(10))) struct FirstPageTests {
     let directory = TemporaryDirectory()
     private let pageBytes = 8192
 

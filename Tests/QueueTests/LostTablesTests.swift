@@ -8,7 +8,7 @@ import Testing
 @testable import SQLiteQueue
 
 /// A table whose first page is gone costs what it held, is said, and takes no log with it.
-@Suite(.timeLimit(.minutes(1))) struct LostTablesTests {
+@Suite(.timeLimit(.minutes(10))) struct LostTablesTests {
     let directory = TemporaryDirectory()
     private let lines = Awaited<String>()
 
@@ -187,7 +187,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct IndexRepairTests {
+@Suite(.timeLimit(.minutes(10))) struct IndexRepairTests {
     let directory = TemporaryDirectory()
     private let lines = Awaited<String>()
 

@@ -8,7 +8,7 @@ import Testing
 
 /// Random sequences of everything callers can do, restarts and crashes among them, next to a model
 /// that is too simple to be wrong.
-@Suite(.timeLimit(.minutes(5))) struct ModelTests {
+@Suite(.timeLimit(.minutes(10))) struct ModelTests {
     /// `SLUICE_MODEL_SEQUENCES` asks for more.
     static let sequences =
         getenv("SLUICE_MODEL_SEQUENCES").flatMap { Int(String(cString: $0)) } ?? 160

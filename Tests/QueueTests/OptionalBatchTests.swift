@@ -6,7 +6,7 @@ import Testing
 
 @testable import SQLiteQueue
 
-@Suite(.timeLimit(.minutes(1))) struct OptionalBatchTests {
+@Suite(.timeLimit(.minutes(10))) struct OptionalBatchTests {
     let directory = TemporaryDirectory()
 
     private func open(

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SQLiteQueue
 
-@Suite(.timeLimit(.minutes(1))) struct OutletTests {
+@Suite(.timeLimit(.minutes(10))) struct OutletTests {
     let directory = TemporaryDirectory()
 
     private func batch(_ numbers: Range<Int>, _ outlet: Outlet, stream: String = "a") -> Batch {
@@ -162,7 +162,7 @@ import Testing
 }
 
 /// What a turn looks at.
-@Suite(.timeLimit(.minutes(1))) struct DirtyListsTests {
+@Suite(.timeLimit(.minutes(10))) struct DirtyListsTests {
     let directory = TemporaryDirectory()
     private let clock = ManualClock()
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SQLiteQueue
 
-@Suite(.timeLimit(.minutes(1))) struct OverflowTests {
+@Suite(.timeLimit(.minutes(10))) struct OverflowTests {
     let directory = TemporaryDirectory()
 
     private func open(

@@ -6,7 +6,7 @@ import Testing
 @testable import SQLiteQueue
 
 /// Places of logstores whose names devices invent.
-@Suite(.timeLimit(.minutes(1))) struct PlacesTests {
+@Suite(.timeLimit(.minutes(10))) struct PlacesTests {
     let directory = TemporaryDirectory()
     private let clock = ManualClock()
 

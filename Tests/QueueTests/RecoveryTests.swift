@@ -9,7 +9,7 @@ import Testing
 
 @testable import SQLiteQueue
 
-@Suite(.timeLimit(.minutes(1))) struct RecoveryTests {
+@Suite(.timeLimit(.minutes(10))) struct RecoveryTests {
     let directory = TemporaryDirectory()
     private var database: String { directory.path + "/queue.db" }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import SQLiteQueue
 
 /// Requests that are remembered, of several senders.
-@Suite(.timeLimit(.minutes(1))) struct RepeatShareTests {
+@Suite(.timeLimit(.minutes(10))) struct RepeatShareTests {
     let directory = TemporaryDirectory()
 
     private func open(repeatsMax: Int = 100) throws -> DurableQueue {

@@ -29,7 +29,7 @@ extension DurableQueue {
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct RepeatTests {
+@Suite(.timeLimit(.minutes(10))) struct RepeatTests {
     let directory = TemporaryDirectory()
 
     private func open(

@@ -10,7 +10,7 @@ import Testing
 
 /// What the owner knows must outlive the store, which is read anew after a failure and for another
 /// logstore.
-@Suite(.timeLimit(.minutes(1))) struct RereadTests {
+@Suite(.timeLimit(.minutes(10))) struct RereadTests {
     let directory = TemporaryDirectory()
     private let lines = Awaited<String>()
 
@@ -169,7 +169,7 @@ import Testing
 }
 
 /// A destination whose logstore was mistyped, and is corrected.
-@Suite(.timeLimit(.minutes(1))) struct AddressTests {
+@Suite(.timeLimit(.minutes(10))) struct AddressTests {
     let directory = TemporaryDirectory()
 
     private func rules(_ logstore: String?, lanes: Int = 0) -> DestinationRules {

@@ -8,7 +8,7 @@ import Testing
 @testable import SQLiteQueue
 
 /// Packets that are refused while dead letters have no room.
-@Suite(.timeLimit(.minutes(1))) struct RoomTests {
+@Suite(.timeLimit(.minutes(10))) struct RoomTests {
     let directory = TemporaryDirectory()
     private let now = UInt32(WallTime.now.seconds)
     private let clock = ManualClock(at: .now)
@@ -92,7 +92,7 @@ import Testing
 }
 
 /// The backlog of an outage, made small; `sluice-bench backlog` measures a large one.
-@Suite(.timeLimit(.minutes(2))) struct BacklogTests {
+@Suite(.timeLimit(.minutes(10))) struct BacklogTests {
     let directory = TemporaryDirectory()
     private let streams = 2000
     private let rounds = 12

@@ -9,7 +9,7 @@ import Testing
 @testable import SQLiteQueue
 
 /// Delivery holds packets while their queue is rebuilt, and SLS stores them all the same.
-@Suite(.timeLimit(.minutes(1))) struct SalvageAcknowledgeTests {
+@Suite(.timeLimit(.minutes(10))) struct SalvageAcknowledgeTests {
     let directory = TemporaryDirectory()
     private let arrived = Awaited<SealedPacket>()
 

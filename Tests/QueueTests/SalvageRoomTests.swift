@@ -9,7 +9,7 @@ import Testing
 @testable import SQLiteQueue
 
 /// A salvage that the disk has no room for.
-@Suite(.timeLimit(.minutes(2))) struct SalvageRoomTests {
+@Suite(.timeLimit(.minutes(10))) struct SalvageRoomTests {
     let directory = TemporaryDirectory()
 
     private var database: String { directory.path + "/queue.db" }

@@ -9,7 +9,7 @@ import Testing
 @testable import SQLiteQueue
 
 /// Steps of a salvage, with a room that the test says.
-@Suite(.timeLimit(.minutes(1))) struct SalvageStepTests {
+@Suite(.timeLimit(.minutes(10))) struct SalvageStepTests {
     let directory = TemporaryDirectory()
 
     private var configuration: QueueConfiguration {
@@ -182,7 +182,7 @@ import Testing
 }
 
 /// What a salvage leaves that was killed.
-@Suite(.timeLimit(.minutes(1))) struct SalvageLeftoverTests {
+@Suite(.timeLimit(.minutes(10))) struct SalvageLeftoverTests {
     let directory = TemporaryDirectory()
 
     private var data: DataDirectory { DataDirectory(path: directory.path) }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import SQLiteQueue
 
-@Suite(.timeLimit(.minutes(1))) struct SalvageTests {
+@Suite(.timeLimit(.minutes(10))) struct SalvageTests {
     let directory = TemporaryDirectory()
 
     private var database: String { directory.path + "/queue.db" }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SQLiteQueue
 
-@Suite(.timeLimit(.minutes(1))) struct SealingTests {
+@Suite(.timeLimit(.minutes(10))) struct SealingTests {
     let directory = TemporaryDirectory()
 
     private func open(_ limits: PacketLimits) throws -> DurableQueue {

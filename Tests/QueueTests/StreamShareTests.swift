@@ -7,7 +7,7 @@ import Testing
 @testable import SQLiteQueue
 
 /// Streams whose tags devices invent.
-@Suite(.timeLimit(.minutes(1))) struct StreamShareTests {
+@Suite(.timeLimit(.minutes(10))) struct StreamShareTests {
     let directory = TemporaryDirectory()
 
     private func open(
@@ -144,7 +144,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct StreamListingTests {
+@Suite(.timeLimit(.minutes(10))) struct StreamListingTests {
     let directory = TemporaryDirectory()
     let clock = ManualClock()
 

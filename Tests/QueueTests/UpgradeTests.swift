@@ -59,7 +59,7 @@ func storedLogs(in directory: TemporaryDirectory) throws -> [String: [UInt8]] {
     return try withExtendedLifetime(copy) { try storedLogs(copy.path + "/queue.db") }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct UpgradeTests {
+@Suite(.timeLimit(.minutes(10))) struct UpgradeTests {
     /// A queue whose 300 logs are in its WAL.
     let directory: TemporaryDirectory
 
@@ -138,7 +138,7 @@ func storedLogs(in directory: TemporaryDirectory) throws -> [String: [UInt8]] {
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct MigrationTests {
+@Suite(.timeLimit(.minutes(10))) struct MigrationTests {
     let directory = TemporaryDirectory()
 
     private func fill() throws {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SQLiteQueue
 
-@Suite(.timeLimit(.minutes(1))) struct LogScanTests {
+@Suite(.timeLimit(.minutes(10))) struct LogScanTests {
     let directory = TemporaryDirectory()
 
     private func frameBytes(_ log: [UInt8]) -> Int {

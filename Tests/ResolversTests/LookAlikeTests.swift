@@ -12,7 +12,7 @@ import Testing
 
 /// The gateway's resolvers against the sandbox's look-alikes, which were written from the protocols
 /// alone, and against real programs.
-@Suite(.timeLimit(.minutes(1))) struct LookAlikeTests {
+@Suite(.timeLimit(.minutes(10))) struct LookAlikeTests {
     private let directory = TemporaryDirectory()
     private let journal = JournalRecorder()
     private let files = TestCertificates.shared

@@ -10,7 +10,7 @@ import Testing
 @testable import Resolvers
 
 /// Hosts become addresses: through real servers on loopback, and with their faults.
-@Suite(.timeLimit(.minutes(1))) struct NameServiceTests {
+@Suite(.timeLimit(.minutes(10))) struct NameServiceTests {
     private let directory = TemporaryDirectory()
     private let journal = JournalRecorder()
 

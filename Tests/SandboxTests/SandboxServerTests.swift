@@ -9,7 +9,7 @@ import Testing
 @testable import Sandbox
 
 /// The sandbox over real sockets.
-@Suite(.timeLimit(.minutes(1))) struct SandboxServerTests {
+@Suite(.timeLimit(.minutes(10))) struct SandboxServerTests {
     private func serve(
         _ change: (inout SandboxConfiguration) -> Void = { _ in }
     ) throws -> (SandboxServer, SandboxClient) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import System
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct JournalTests {
     @Test("A JSON line quotes texts and keeps numbers as numbers")
     func jsonLine() {

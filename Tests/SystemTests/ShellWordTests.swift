@@ -5,7 +5,7 @@ import Testing
 
 @testable import System
 
-@Suite(.timeLimit(.minutes(2))) struct ShellWordTests {
+@Suite(.timeLimit(.minutes(10))) struct ShellWordTests {
     /// Text that means something to a shell, to a terminal or to readers.
     private static let pieces = [
         "a", "é", "中", " ", "'", "\"", "\\", "$HOME", "`id`", "!x", "%s", "%", "-n", "*", "~", "#",

@@ -48,7 +48,7 @@ struct WorkerTests {
         #expect(mailbox.takeAll().isEmpty && woken.withLock { $0 } == 1)
     }
 
-    @Test("No message of several threads is lost", .timeLimit(.minutes(1)))
+    @Test("No message of several threads is lost", .timeLimit(.minutes(10)))
     func manyThreads() throws {
         let wakeUp = try WakeUp()
         let mailbox = Mailbox<Int> { wakeUp.signal() }
@@ -67,7 +67,7 @@ struct WorkerTests {
     }
 
     /// The caller of a job that is not done learns of it when the job ends.
-    @Test("A job posted while the worker stops is done or dropped", .timeLimit(.minutes(1)))
+    @Test("A job posted while the worker stops is done or dropped", .timeLimit(.minutes(10)))
     func stopsAmongPosts() throws {
         final class Caller: Sendable {
             let waiting: Locked<Int>

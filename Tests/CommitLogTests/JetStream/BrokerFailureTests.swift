@@ -9,7 +9,7 @@ import Testing
 @testable import CommitLog
 
 /// Brokers that die, or that are not what a log needs.
-@Suite(.timeLimit(.minutes(4))) final class BrokerFailureTests {
+@Suite(.timeLimit(.minutes(10))) final class BrokerFailureTests {
     /// Appends commits until it is stopped, and counts those that were acknowledged.
     final class Writing: Sendable {
         let count = SharedValue<UInt64>(0)

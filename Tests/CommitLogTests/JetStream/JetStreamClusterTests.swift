@@ -6,7 +6,7 @@ import Testing
 @testable import CommitLog
 
 /// What of a cluster only JetStream has; ClusterContractTests has the rest.
-@Suite(.timeLimit(.minutes(3))) final class JetStreamClusterTests {
+@Suite(.timeLimit(.minutes(10))) final class JetStreamClusterTests {
     let trial: JetStreamTrial
 
     init() throws {

@@ -4,7 +4,7 @@ import Testing
 @testable import CommitLog
 
 /// The log in a stream of three real brokers.
-@Suite(.timeLimit(.minutes(3))) final class JetStreamLogTests {
+@Suite(.timeLimit(.minutes(10))) final class JetStreamLogTests {
     let trial: JetStreamTrial
 
     init() throws {

@@ -7,7 +7,7 @@ import Testing
 @testable import CommitLog
 
 /// What of a cluster only PostgreSQL has; ClusterContractTests has the rest.
-@Suite(.timeLimit(.minutes(3)), .enabled(if: Database.isInstalled, "it is not installed"))
+@Suite(.timeLimit(.minutes(10)), .enabled(if: Database.isInstalled, "it is not installed"))
 final class PostgreSQLClusterTests {
     let recorder = JournalRecorder()
     let name = "t\(UInt32.random(in: 1...UInt32.max))"

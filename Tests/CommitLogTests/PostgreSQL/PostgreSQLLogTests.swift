@@ -6,7 +6,7 @@ import Testing
 
 @testable import CommitLog
 
-@Suite(.timeLimit(.minutes(3)), .enabled(if: Database.isInstalled, "it is not installed"))
+@Suite(.timeLimit(.minutes(10)), .enabled(if: Database.isInstalled, "it is not installed"))
 final class PostgreSQLLogTests {
     let recorder = JournalRecorder()
     let cluster = "t\(UInt32.random(in: 1...UInt32.max))"

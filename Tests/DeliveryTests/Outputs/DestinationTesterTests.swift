@@ -10,7 +10,7 @@ import Testing
 @testable import HTTPClient
 
 /// Tests of destinations, which deliver nothing.
-@Suite(.timeLimit(.minutes(1))) struct DestinationTesterTests {
+@Suite(.timeLimit(.minutes(10))) struct DestinationTesterTests {
     private static let secret = "canary-of-a-header"
     private static let query = "canary-of-a-query"
     private let directory = TemporaryDirectory()

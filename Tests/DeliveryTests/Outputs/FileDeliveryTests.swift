@@ -8,7 +8,7 @@ import Testing
 @testable import Delivery
 
 /// Files as destinations of the delivery loop.
-@Suite(.timeLimit(.minutes(1))) struct FileDeliveryTests {
+@Suite(.timeLimit(.minutes(10))) struct FileDeliveryTests {
     private let source = MemorySource()
     private let directory = TemporaryDirectory()
     private var path: String { "\(directory.path)/logs.ndjson" }

@@ -6,7 +6,7 @@ import Testing
 @testable import Delivery
 
 @Suite(
-    .timeLimit(.minutes(1)),
+    .timeLimit(.minutes(10)),
     .enabled(if: sysconf(CInt(_SC_PAGESIZE)) == 4096, "a small pipe has pages of 4 KiB")
 )
 struct LineStreamTests {

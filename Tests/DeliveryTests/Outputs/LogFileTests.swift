@@ -12,7 +12,7 @@ private func log(_ second: Int) -> String {
     "{\"date\":\"2025-01-14T08:30:0\(second)Z\",\"tag\":\"\"}\n"
 }
 
-@Suite(.timeLimit(.minutes(1))) struct LogFileTests {
+@Suite(.timeLimit(.minutes(10))) struct LogFileTests {
     private let directory = TemporaryDirectory()
     private var path: String { "\(directory.path)/logs.ndjson" }
     private var content: String { String(decoding: readFile(path), as: UTF8.self) }
@@ -368,7 +368,7 @@ private func log(_ second: Int) -> String {
 }
 
 /// Rotation by the gateway itself.
-@Suite(.timeLimit(.minutes(1))) struct LogRotationTests {
+@Suite(.timeLimit(.minutes(10))) struct LogRotationTests {
     private let directory = TemporaryDirectory()
     private let clock = ManualClock(at: WallTime(seconds: 1_736_843_400))
     private let recorder = JournalRecorder()
@@ -504,7 +504,7 @@ private func log(_ second: Int) -> String {
 
     @Test(
         "A pipe, or a file that the configuration uses, is no archive by its name",
-        .timeLimit(.minutes(1))
+        .timeLimit(.minutes(10))
     )
     func namesOfOthers() {
         let names = ["20250114T083000Z.1", "20250114T083000Z.2"].map { "logs.ndjson.\($0)" }

@@ -13,7 +13,7 @@ import Testing
 @testable import Operations
 
 /// Destinations that come and go with the file while the gateway runs.
-@Suite(.timeLimit(.minutes(2))) struct ChangingDestinationsTests {
+@Suite(.timeLimit(.minutes(10))) struct ChangingDestinationsTests {
     private let directory = TemporaryDirectory()
     private let recorder = JournalRecorder(level: .info)
 

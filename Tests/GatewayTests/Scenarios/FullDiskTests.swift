@@ -16,7 +16,7 @@ import Testing
 @testable import Operations
 
 /// Operators and a disk that others filled: admin keeps answering, and what it says is true.
-@Suite(.timeLimit(.minutes(1))) struct FullDiskTests {
+@Suite(.timeLimit(.minutes(10))) struct FullDiskTests {
     static let canMount: Bool = {
         let probe = TemporaryDirectory()
         guard mount("tmpfs", probe.path, "tmpfs", 0, "size=64k") == 0 else { return false }

@@ -16,7 +16,7 @@ import Testing
 @testable import Operations
 
 /// A gateway with a webhook, and a credential that comes to its end.
-@Suite(.timeLimit(.minutes(1))) struct GatewayWebhookTests {
+@Suite(.timeLimit(.minutes(10))) struct GatewayWebhookTests {
     private let key = Credential(accessKeyID: "key-id", secret: Secret("canary-key"))
 
     private func trial(_ settings: WebhookSettings) throws -> SandboxedGateway {

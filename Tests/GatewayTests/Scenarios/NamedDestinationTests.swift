@@ -14,7 +14,7 @@ import Testing
 @testable import Operations
 
 /// A gateway that finds its destinations' addresses by resolvers, over TLS to real servers.
-@Suite(.timeLimit(.minutes(1))) struct NamedDestinationTests {
+@Suite(.timeLimit(.minutes(10))) struct NamedDestinationTests {
     private let directory = TemporaryDirectory()
     private let journal = JournalRecorder()
     private let files = TestCertificates.shared

@@ -12,7 +12,7 @@ import Testing
 @testable import Operations
 
 /// A gateway whose logs go to a file.
-@Suite(.timeLimit(.minutes(1))) struct FileDestinationTests {
+@Suite(.timeLimit(.minutes(10))) struct FileDestinationTests {
     private let directory = TemporaryDirectory()
     private var folder: String { "\(directory.path)/logs" }
 
@@ -104,7 +104,7 @@ import Testing
 }
 
 /// A gateway whose logs go to an HTTP server.
-@Suite(.timeLimit(.minutes(1))) struct HTTPDestinationTests {
+@Suite(.timeLimit(.minutes(10))) struct HTTPDestinationTests {
     /// The settings of a file, with the only destination of kind http.
     private func gateway(
         to url: String,

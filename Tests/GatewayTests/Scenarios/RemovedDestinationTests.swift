@@ -13,7 +13,7 @@ import Testing
 @testable import Operations
 
 /// A destination that is taken out of the file while the gateway runs.
-@Suite(.timeLimit(.minutes(1))) struct RemovedDestinationTests {
+@Suite(.timeLimit(.minutes(10))) struct RemovedDestinationTests {
     private static let path = "/admin/destinations/web"
 
     let directory = TemporaryDirectory()

@@ -19,7 +19,7 @@ import Testing
 @testable import Operations
 
 /// The first rotation of a newcomer: the sandbox proves the key that it issued, and no other.
-@Suite(.timeLimit(.minutes(1))) struct SandboxRotationTests {
+@Suite(.timeLimit(.minutes(10))) struct SandboxRotationTests {
     private static let path = "/admin/credentials/default"
 
     private let trial: SandboxedGateway
@@ -65,7 +65,7 @@ import Testing
 }
 
 /// A request that is on its way while the credential that signed it is replaced.
-@Suite(.timeLimit(.minutes(1))) struct RotationInFlightTests {
+@Suite(.timeLimit(.minutes(10))) struct RotationInFlightTests {
     private static let taken = Response(
         status: 200,
         fields: [("x-log-requestid", "5FF9B1A2C3D4E5F601234567")]
@@ -121,7 +121,7 @@ import Testing
 }
 
 /// Rotations while devices send as fast as they can, against a sandbox that knows three keys.
-@Suite(.timeLimit(.minutes(2))) struct RotationsUnderLoadTests {
+@Suite(.timeLimit(.minutes(10))) struct RotationsUnderLoadTests {
     private static let keys = (1...3).map {
         Credential(accessKeyID: "key-\($0)", secret: Secret("secret-\($0)"))
     }
@@ -224,7 +224,7 @@ private final class Crowd: Sendable {
 
 /// A credential ends while a gate is closed for another reason, and all that waited grows too old
 /// before the next credential comes: what devices send after that has to arrive without a restart.
-@Suite(.timeLimit(.minutes(1))) struct CredentialGapTests {
+@Suite(.timeLimit(.minutes(10))) struct CredentialGapTests {
     private let directory = TemporaryDirectory()
     private let partner: SandboxPartner
 

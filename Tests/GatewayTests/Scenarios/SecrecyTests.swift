@@ -17,7 +17,7 @@ import Tokens
 @testable import Operations
 
 /// No secret by which senders are known comes out anywhere, whatever way it is used and refused.
-@Suite(.timeLimit(.minutes(1))) struct SenderSecrecyTests {
+@Suite(.timeLimit(.minutes(10))) struct SenderSecrecyTests {
     private static let key = "canary-of-hmac-0123456789"
     private static let tokenSecret = "canary-of-tokens-0123456789abcdef"
     private static let body = Array(#"{"a":1}"#.utf8)
@@ -99,7 +99,7 @@ import Tokens
 
 /// What filters redact is nowhere in the gateway, whatever dialect brings it and wherever it stands
 /// in a request.
-@Suite(.timeLimit(.minutes(1))) struct RedactionTests {
+@Suite(.timeLimit(.minutes(10))) struct RedactionTests {
     private struct Post {
         let path: String
         let body: String

@@ -15,7 +15,7 @@ import Testing
 @testable import Operations
 
 /// One device key against another, through the whole gateway.
-@Suite(.timeLimit(.minutes(2))) struct ShareTests {
+@Suite(.timeLimit(.minutes(10))) struct ShareTests {
     private static let (web, phone) = ("web-0123456789abcdef", "phone-0123456789abcdef")
 
     private func trial(
@@ -87,7 +87,7 @@ import Testing
 }
 
 /// Bulks that name several new logstores at once, over a real queue from which nothing leaves.
-@Suite(.timeLimit(.minutes(1))) struct NewLogstoresTests {
+@Suite(.timeLimit(.minutes(10))) struct NewLogstoresTests {
     private let trial: SandboxedGateway
 
     init() throws {
@@ -156,7 +156,7 @@ import Testing
 }
 
 /// Small senders with tags of their own, which would each need packets of their own.
-@Suite(.timeLimit(.minutes(5))) struct FleetTests {
+@Suite(.timeLimit(.minutes(10))) struct FleetTests {
     private let memoryMax = 150 << 20
 
     @Test("Devices above the stream limit get 503; other devices are served")
@@ -237,7 +237,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct CrowdedIngestTests {
+@Suite(.timeLimit(.minutes(10))) struct CrowdedIngestTests {
     /// Machines that run tests are busy; who waits for a queue or a connection waits longer than
     /// this.
     private static let patience = Duration.seconds(5)

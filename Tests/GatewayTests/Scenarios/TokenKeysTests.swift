@@ -12,7 +12,7 @@ import Tokens
 @testable import Gateway
 
 /// A gateway that fetches the keys of `devices.jwt` from an issuer.
-@Suite(.timeLimit(.minutes(1))) struct TokenKeysTests {
+@Suite(.timeLimit(.minutes(10))) struct TokenKeysTests {
     private static let body = Array(#"{"a":1}"#.utf8)
 
     @Test("Tokens are answered 503 until their issuer's keys were fetched")

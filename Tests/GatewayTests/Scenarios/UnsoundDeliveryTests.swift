@@ -12,7 +12,7 @@ import Testing
 @testable import Operations
 
 /// What ingest sets apart, in the ledger and at the other end.
-@Suite(.timeLimit(.minutes(1))) struct UnsoundDeliveryTests {
+@Suite(.timeLimit(.minutes(10))) struct UnsoundDeliveryTests {
     private let body = #"[{"__time__":1736843400,"n":1},{"n":2}]"#
 
     @Test("A late log that is dropped is accepted and discarded, and the others arrive")
@@ -86,7 +86,7 @@ import Testing
 }
 
 /// A gateway whose host has a wrong clock, so that SLS takes none of the times that it gives.
-@Suite(.timeLimit(.minutes(1))) struct HostClockTests {
+@Suite(.timeLimit(.minutes(10))) struct HostClockTests {
     @Test("Logs without a time wait until the clock is set, and status and metrics show it")
     func waiting() throws {
         let trial = try SandboxedGateway()
@@ -113,7 +113,7 @@ import Testing
 }
 
 /// The ends of what `packet.bytes` may be, all the way to the sandbox, which has SLS's own limit.
-@Suite(.timeLimit(.minutes(1))) struct PacketSizeTests {
+@Suite(.timeLimit(.minutes(10))) struct PacketSizeTests {
     private static let keys = [
         "ALIBABA_CLOUD_ACCESS_KEY_ID": "LTAI-0123456789", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "hush",
     ]

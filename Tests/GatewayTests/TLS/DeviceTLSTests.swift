@@ -15,7 +15,7 @@ import Testing
 @testable import Operations
 
 /// The devices' second listener, over real sockets.
-@Suite(.timeLimit(.minutes(1))) struct DeviceTLSTests {
+@Suite(.timeLimit(.minutes(10))) struct DeviceTLSTests {
     private static let made = TestCertificates.shared
     private static let log = Array(#"{"a":1}"#.utf8)
 
@@ -196,7 +196,7 @@ extension SandboxedGateway {
 }
 
 /// The admin listener with TLS, over real sockets.
-@Suite(.timeLimit(.minutes(1))) struct AdminTLSTests {
+@Suite(.timeLimit(.minutes(10))) struct AdminTLSTests {
     private static let authority = TestCertificates.shared.certificate("authority")
 
     @Test("The admin listener answers over TLS, and only with the token")

@@ -13,7 +13,7 @@ import Testing
 @testable import Operations
 
 /// Certificates that are replaced under a gateway that runs.
-@Suite(.timeLimit(.minutes(1))) struct RenewalTests {
+@Suite(.timeLimit(.minutes(10))) struct RenewalTests {
     private static let get = "GET /healthz HTTP/1.1\r\nhost: h\r\n\r\n"
     private static let made = TestCertificates.shared
 
@@ -116,7 +116,7 @@ import Testing
 }
 
 /// Clients whose certificates were revoked or denied, over real handshakes.
-@Suite(.timeLimit(.minutes(1)), .serialized) struct RevocationTests {
+@Suite(.timeLimit(.minutes(10)), .serialized) struct RevocationTests {
     private static let made = TestCertificates.shared
     private static let get = "GET /healthz HTTP/1.1\r\nhost: h\r\n\r\n"
     private static let log = Array(#"{"a":1}"#.utf8)

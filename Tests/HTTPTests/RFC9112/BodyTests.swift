@@ -4,7 +4,7 @@ import Testing
 @testable import HTTP
 
 /// RFC 9112 sections 6.3 and 7: bodies of all requests, and chunks.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct BodyTests {
     private static let next = Exchange.next
     private static let nextAnswer = Exchange.nextAnswer

@@ -6,7 +6,7 @@ import Testing
 @testable import HTTP
 
 /// RFC 9112 sections 4, 8 and 9: answers, what is cut off, and the ends of connections.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct ClosingTests {
     private static let next = Exchange.next
     private static let nextAnswer = Exchange.nextAnswer

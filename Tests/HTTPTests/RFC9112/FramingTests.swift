@@ -3,7 +3,7 @@ import Testing
 @testable import HTTP
 
 /// RFC 9112 sections 5 and 6: fields, and where a body ends.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct FramingTests {
     private static let next = Exchange.next
     private static let nextAnswer = Exchange.nextAnswer

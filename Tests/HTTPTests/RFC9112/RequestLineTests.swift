@@ -3,7 +3,7 @@ import Testing
 @testable import HTTP
 
 /// RFC 9112 sections 2 and 3: lines, versions, methods and targets.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct RequestLineTests {
     private static let next = Exchange.next
     private static let nextAnswer = Exchange.nextAnswer

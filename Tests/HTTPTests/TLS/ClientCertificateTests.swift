@@ -8,7 +8,7 @@ import Testing
 @testable import Net
 
 /// Mutual TLS.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct ClientCertificateTests {
     static let files = TestCertificates.shared
     static let authority = files.certificate("authority")

@@ -6,7 +6,7 @@ import Testing
 @testable import HTTP
 
 /// Clients that speak something like TLS.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct MutatedTLSTests {
     /// The first bytes of a client, as it would send them.
     private static func hello() -> [UInt8] {

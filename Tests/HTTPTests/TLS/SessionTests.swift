@@ -8,7 +8,7 @@ import Testing
 @testable import HTTP
 
 /// Sessions that are resumed, and certificates that are replaced while the server serves.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct SessionTests {
     static let files = TestCertificates.shared
 

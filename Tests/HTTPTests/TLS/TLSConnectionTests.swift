@@ -8,7 +8,7 @@ import Testing
 @testable import HTTP
 
 /// What holds for plain connections holds for encrypted ones.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct TLSConnectionTests {
     @Test("A connection serves many requests, sequential and pipelined")
     func keptAlive() throws {

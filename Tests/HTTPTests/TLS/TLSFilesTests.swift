@@ -8,7 +8,7 @@ import Testing
 @testable import HTTP
 
 /// What is said about files that cannot be used, and about those that soon cannot.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct TLSFilesTests {
     static let files = TestCertificates.shared
 

@@ -7,7 +7,7 @@ import Testing
 @testable import HTTP
 
 /// What OpenSSL holds for a client has its bound with the heads.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct TLSMemoryTests {
     /// The head of a record, and of a ClientHello that is to have 128 KiB.
     private static let endless: [UInt8] =

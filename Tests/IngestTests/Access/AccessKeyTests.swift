@@ -9,7 +9,7 @@ import Testing
 @testable import SLS
 
 /// Requests of SLS's SDKs that were given one of our keys as their AccessKey, over sockets.
-@Suite(.timeLimit(.minutes(1))) struct AccessKeyTests {
+@Suite(.timeLimit(.minutes(10))) struct AccessKeyTests {
     private static let path = "/logstores/app-log/shards/lb"
     private static let secret = "secret-0123456789abcdef"
     private static let key = Secret(secret)

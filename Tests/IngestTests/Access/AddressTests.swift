@@ -8,7 +8,7 @@ import Testing
 
 @testable import Ingest
 
-@Suite(.timeLimit(.minutes(1))) struct AddressLimitTests {
+@Suite(.timeLimit(.minutes(10))) struct AddressLimitTests {
     private static let key = "phone-0123456789abcdef"
     private static let body = Array(#"{"a":1}"#.utf8)
     private let clock = ManualClock()
@@ -117,7 +117,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct AddressBookTests {
+@Suite(.timeLimit(.minutes(10))) struct AddressBookTests {
     private static let start = Moment(nanoseconds: 5_000_000_000)
     private let pace = RateBudget(Allowance(2))
 

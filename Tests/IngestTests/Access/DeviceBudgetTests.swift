@@ -9,7 +9,7 @@ import System
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct DeviceBudgetTests {
+@Suite(.timeLimit(.minutes(10))) struct DeviceBudgetTests {
     private static let key = "phone-0123456789abcdef"
     private static let track = "/logstores/app-log/track"
     private static let body = Array(#"{"a":1}"#.utf8)

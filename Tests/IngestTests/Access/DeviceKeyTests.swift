@@ -10,7 +10,7 @@ import Testing
 
 @testable import Ingest
 
-@Suite(.timeLimit(.minutes(1))) struct DeviceKeyTests {
+@Suite(.timeLimit(.minutes(10))) struct DeviceKeyTests {
     private static let phone = "phone-0123456789abcdef+/="
     private static let web = "web-0123456789abcdef0123"
     private static let track = "/logstores/app-log/track"

@@ -10,7 +10,7 @@ import Tokens
 @testable import Ingest
 
 /// Tokens in place of keys, over sockets. What is a good token is told in the room of tokens.
-@Suite(.timeLimit(.minutes(1))) struct DeviceTokenTests {
+@Suite(.timeLimit(.minutes(10))) struct DeviceTokenTests {
     private static let secret = "0123456789abcdef0123456789abcdef"
     private static let body = Array(#"{"a":1}"#.utf8)
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Ingest
 
-@Suite(.timeLimit(.minutes(1))) struct MeterTests {
+@Suite(.timeLimit(.minutes(10))) struct MeterTests {
     private static let start = Moment(nanoseconds: 5_000_000_000)
 
     @Test("What is written together may come at once, and then as it comes back")

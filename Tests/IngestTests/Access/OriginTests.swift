@@ -8,7 +8,7 @@ import Testing
 
 @testable import Configuration
 
-@Suite(.timeLimit(.minutes(1))) struct OriginTests {
+@Suite(.timeLimit(.minutes(10))) struct OriginTests {
     private static let own = "own-0123456789abcdef"
     private static let other = "other-0123456789abcdef"
     private static let track = "/logstores/app-log/track"

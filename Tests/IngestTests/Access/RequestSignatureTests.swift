@@ -9,7 +9,7 @@ import Testing
 @testable import Configuration
 @testable import Ingest
 
-@Suite(.timeLimit(.minutes(1))) struct RequestSignatureTests {
+@Suite(.timeLimit(.minutes(10))) struct RequestSignatureTests {
     private static let secret = "signing-0123456789abcdef"
     private static let nonce = "0123456789abcdefABCDEF_-"
     private static let time = WallTime(seconds: 1_736_843_400)

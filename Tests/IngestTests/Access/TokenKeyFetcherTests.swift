@@ -13,7 +13,7 @@ import Tokens
 @testable import Ingest
 
 /// Keys that an issuer publishes over https, from a server of the test's own.
-@Suite(.timeLimit(.minutes(1))) struct TokenKeyFetcherTests {
+@Suite(.timeLimit(.minutes(10))) struct TokenKeyFetcherTests {
     private static let made = TestCertificates.shared
 
     private static let (first, second) = (TokenIssuer("issuer-1"), TokenIssuer("issuer-2"))

@@ -147,7 +147,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct FollowedRequestsTests {
+@Suite(.timeLimit(.minutes(10))) struct FollowedRequestsTests {
     private let captures = Captures(bytesMax: 64 << 20)
 
     /// A capture with as many records as asked for. Each has ten logs in the row `100 * (index +

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Ingest
 
-@Suite(.timeLimit(.minutes(1))) struct MaskTests {
+@Suite(.timeLimit(.minutes(10))) struct MaskTests {
     private func shown(_ text: String) -> String { Mask.hidingSecrets(in: text) }
 
     @Test(

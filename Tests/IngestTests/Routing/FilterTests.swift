@@ -9,7 +9,7 @@ import Testing
 
 @testable import Ingest
 
-@Suite(.timeLimit(.minutes(1))) struct FilteredLogTests {
+@Suite(.timeLimit(.minutes(10))) struct FilteredLogTests {
     @Test("What filters drop counts in the answer, and is not stored")
     func dropped() throws {
         let end = try RouteTests.listener(

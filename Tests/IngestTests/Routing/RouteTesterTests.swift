@@ -10,7 +10,7 @@ import Testing
 @testable import Configuration
 @testable import Ingest
 
-@Suite(.timeLimit(.minutes(1))) struct RouteTesterTests {
+@Suite(.timeLimit(.minutes(10))) struct RouteTesterTests {
     private static let rules = """
         filters_secret: 0123456789abcdef0123456789abcdef
         filters:

@@ -10,7 +10,7 @@ import Testing
 
 @testable import Ingest
 
-@Suite(.timeLimit(.minutes(1))) struct RouteTests {
+@Suite(.timeLimit(.minutes(10))) struct RouteTests {
     /// Three destinations behind rules; `default` is the first.
     static func listener(_ rules: String, _ more: String = "") throws -> DeviceListener {
         try DeviceListener(
