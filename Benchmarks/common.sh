@@ -46,7 +46,7 @@ start_sink() {
 
 # destination NAME [PORT [MORE]]: its settings.
 destination() {
-    echo "  $1: { endpoint: \"http://localhost:${2:-$sink_port}\", project: $1, logstore: \"*\", region: bench${3:-} }"
+    echo "  $1: { endpoint: \"http://localhost:${2:-$sink_port}\", project: $1, logstore: \"*\", region: bench, compress: ${BENCH_COMPRESS:-lz4}${3:-} }"
 }
 
 # configure [COMMAND...]: the settings of a gateway with an empty queue. The command prints more destinations.

@@ -49,6 +49,8 @@ class Case:
     settings: str = ""
     tls: bool = False
     exactly_once: bool = False
+    # How bodies to the sink are compressed.
+    compression: str = "lz4"
     # Names of the destinations; each gets the settings of `app`.
     destinations: tuple[str, ...] = DESTINATIONS[:1]
     # The body that starts a capture.
@@ -131,6 +133,17 @@ FILTERS = [
     Case("capture status", capture=CAPTURE_STATUS, base="plain"),
     Case("exactly once", exactly_once=True, base="plain"),
 ]
+COMPRESSIONS = [
+    Case(
+        f"{compression}, {bodies} fields",
+        bodies=bodies,
+        connections=128,
+        compression=compression,
+        base=f"lz4, {bodies} fields" if compression != "lz4" else None,
+    )
+    for bodies in ("4", "10")
+    for compression in ("lz4", "zstd", "deflate")
+]
 CONNECTIONS = [Case(f"{count} connections", connections=count) for count in (1, 8, 32, 128, 512)]
 ENGINES = [
     Case(
@@ -168,6 +181,7 @@ BODIES = [
 SETS = {
     "loads": LOADS,
     "filters": FILTERS,
+    "compressions": COMPRESSIONS,
     "connections": CONNECTIONS,
     "engines": ENGINES,
     "backlog": BACKLOG,

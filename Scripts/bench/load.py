@@ -88,7 +88,7 @@ class Bench:
         scheme, more = ("https", f", ca_file: {self.certificate()[1]}") if case.sink.tls else ("http", "")
         return (
             f'  {name}: {{ endpoint: "{scheme}://localhost:{self.sink(case.sink)}", project: {name}, logstore: "{case.logstore}", '
-            f"region: bench, exactly_once: {str(case.exactly_once).lower()}{more} }}"
+            f"region: bench, exactly_once: {str(case.exactly_once).lower()}, compress: {case.compression}{more} }}"
         )
 
     def bodies(self, kind: str) -> pathlib.Path:

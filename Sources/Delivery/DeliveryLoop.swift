@@ -53,7 +53,7 @@ final class DeliveryLoop {
         self.mailbox = mailbox
         self.roster = roster
         self.dependencies = dependencies
-        shared = DeliveryThreadState(memoryMax: memoryMax)
+        shared = DeliveryThreadState(memoryMax: memoryMax, BodyEncoders { loop.wake() })
         for entry in roster.entries { _ = add(entry) }
     }
 
@@ -74,6 +74,7 @@ final class DeliveryLoop {
             if loop.perform() + finishEnded() == 0 { loop.wait(sleep(from: now)) }
         }
         for destination in destinations { destination.abandon(loop) }
+        shared.encoders.stop()
     }
 
     /// One request of each destination in turn, until none can send more. The one that has not sent
@@ -103,11 +104,15 @@ final class DeliveryLoop {
 
     /// Finishes work that ended on other threads; returns how much there was.
     private func finishEnded() -> Int {
-        var ended = 0
+        let encoded = shared.encoders.takeEncoded()
+        for body in encoded {
+            byNumber[body.destination]?.encoded(body.ticket, body.outcome, loop)
+        }
+        var ended = encoded.count
         for number in working {
-            let carrier = byNumber[number]?.carrier
-            ended += carrier?.finishEnded() ?? 0
-            if carrier?.isIdle ?? true { working.remove(number) }
+            let destination = byNumber[number]
+            ended += destination?.carrier.finishEnded() ?? 0
+            if destination?.isIdle ?? true { working.remove(number) }
         }
         return ended
     }

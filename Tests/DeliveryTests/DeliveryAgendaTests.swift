@@ -12,7 +12,7 @@ import Testing
 /// Which destinations and outlets a turn looks at.
 @Suite(.timeLimit(.minutes(10))) struct DeliveryAgendaTests {
     let now = Moment.now
-    let shared = DeliveryThreadState(memoryMax: 64 << 20)
+    let shared = DeliveryThreadState(memoryMax: 64 << 20, BodyEncoders {})
     let source = MemorySource()
 
     private func destinations(_ count: Int) throws -> [DestinationSender] {

@@ -48,7 +48,7 @@ import Testing
         let recorder = JournalRecorder()
         let status = StatusPublisher(Locked(DestinationStatus(settings)))
         let reporter = DeliveryReporter("app", recorder.journal, status)
-        let shared = DeliveryThreadState(memoryMax: 64 << 20)
+        let shared = DeliveryThreadState(memoryMax: 64 << 20, BodyEncoders {})
         let entry = shared.agenda.join()
         let gates = GateKeeper(
             settings,

@@ -244,10 +244,11 @@ import Testing
     }
 
     @Test(
-        "A packet damaged in memory is read from disk, and is given back when it is damaged there"
+        "A packet damaged in memory is read from disk, and is given back when it is damaged there",
+        arguments: [Destination.BodyCompression.lz4, .zstd]
     )
-    func damaged() throws {
-        let rig = try Rig(ScriptedServer())
+    func damaged(compression: Destination.BodyCompression) throws {
+        let rig = try Rig(ScriptedServer(), compression: compression)
         rig.source.offer(1, damaged: true)
         rig.source.offer(2)
         #expect(rig.source.state.wait { $0.acknowledged == [2] && $0.isolated.count == 1 })

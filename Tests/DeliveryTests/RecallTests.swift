@@ -159,7 +159,7 @@ import Testing
     @Test("A destination that moves leaves no silence behind at the old endpoint")
     func silence() throws {
         let (old, new) = (try Samples.destination(port: 1), try Samples.destination(port: 2))
-        let shared = DeliveryThreadState(memoryMax: 64 << 20)
+        let shared = DeliveryThreadState(memoryMax: 64 << 20, BodyEncoders {})
         let dependencies = DestinationSender.Dependencies(
             source: source,
             credentials: CredentialDoor { _ in nil },

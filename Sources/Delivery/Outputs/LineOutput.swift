@@ -11,14 +11,22 @@ struct LineOutput: Output {
 
     func bodyBytesMax(of lease: Lease) -> Int { jsonBytes(of: lease.packet) }
 
+    /// Packets stay in their order.
+    var encodesSlowly: Bool { false }
+
+    func body(of packet: SealedPacket, _ blocks: [StoredBlock]) throws(Unsendable) -> PacketBody {
+        let text = try json(of: packet, blocks, as: settings.shape, .lines)
+        return PacketBody(pieces: [text[...]], rawBytes: text.count)
+    }
+
     func work(
         for packet: SealedPacket,
-        _ blocks: [StoredBlock],
+        _ body: PacketBody,
         to endpoint: EndpointKey,
         by credential: Credential?,
         at time: WallTime
-    ) throws(Unsendable) -> CarrierWork {
-        .lines(try json(of: packet, blocks, as: settings.shape, .lines))
+    ) -> CarrierWork {
+        .lines(Array(body.pieces.joined()))
     }
 
     func judge(

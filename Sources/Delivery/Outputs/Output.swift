@@ -13,14 +13,19 @@ protocol Output: Sendable {
     /// How many bytes the work for a packet may have at most.
     func bodyBytesMax(of lease: Lease) -> Int
 
+    /// True when `body` takes long, so that it belongs on another thread than delivery's.
+    var encodesSlowly: Bool { get }
+
+    func body(of packet: SealedPacket, _ blocks: [StoredBlock]) throws(Unsendable) -> PacketBody
+
     /// `endpoint` is one of the settings. `time` is the destination's, as far as it is known.
     func work(
         for packet: SealedPacket,
-        _ blocks: [StoredBlock],
+        _ body: PacketBody,
         to endpoint: EndpointKey,
         by credential: Credential?,
         at time: WallTime
-    ) throws(Unsendable) -> CarrierWork
+    ) -> CarrierWork
 
     /// `credential` is the one that the work was made with.
     func judge(

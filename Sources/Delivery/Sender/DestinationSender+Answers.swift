@@ -77,7 +77,8 @@ extension DestinationSender {
             isPacketAtFault: isCurrentGeneration
                 && outlet.evidence.isPacketAtFault(load.lease, now)
         )
-        gates.release(load, after: ending, waitsForMemory: memory.isWaiting, now)
+        let waitsElsewhere = memory.isWaiting || encodings.isFull
+        gates.release(load, after: ending, waitsElsewhere: waitsElsewhere, now)
         gates.ended(at: load.endpoint, ending, after: now - load.started, now)
         if failure != nil { load.lease.firstFailure = load.lease.firstFailure ?? now }
         settle(load, ending, now)

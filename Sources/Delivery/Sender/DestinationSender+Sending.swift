@@ -35,39 +35,75 @@ extension DestinationSender {
         _ now: Moment,
         _ loop: TransferLoop
     ) {
-        var lease = next
         outlets.markDirty(outlet)
-        memory.release(content: lease.contentBytes)
-        let signed = clock.now
-        let dated = clock.time(of: endpoint, at: signed)
-        guard let blocks = blocks(of: lease, of: outlet, now) else { return }
-        let work: CarrierWork
-        do throws(Unsendable) {
-            work = try output.work(
-                for: lease.packet,
-                blocks,
-                to: endpoint.key,
-                by: credential,
-                at: dated
-            )
-        } catch {
-            return unsendable(lease, of: outlet, error)
+        memory.release(content: next.contentBytes)
+        guard let blocks = blocks(of: next, of: outlet, now) else { return }
+        let encode = { @Sendable [output, packet = next.packet] () throws(Unsendable) in
+            try output.body(of: packet, blocks)
         }
-        // The work is made: the blocks it was made of need no memory any more.
-        lease.dropContent()
-        lease.unread = 0
+        let body: PacketBody?
+        do throws(Unsendable) {
+            body = output.encodesSlowly ? nil : try encode()
+        } catch {
+            return unsendable(next, of: outlet, error)
+        }
+        let signed = clock.now
         let load = Load(
-            lease: lease,
+            lease: next,
             credential: credential,
             outlet: outlet,
-            passes: gates.enter(outlet, at: endpoint, bytes: lease.packet.rawBytes, now),
+            passes: gates.enter(outlet, at: endpoint, bytes: next.packet.rawBytes, now),
             generation: generation,
             started: now,
             signed: signed,
-            dated: dated
+            dated: clock.time(of: endpoint, at: signed)
         )
-        if lease.firstFailure != nil { status.count(\.retries) }
-        let bytes = carrier.start(work, on: loop) { [self] in finish($0, load) }
+        if let body { return start(load, body, by: output, loop) }
+        let room = output.bodyBytesMax(of: next)
+        memory.reserve(body: room)
+        encodings.begin(.init(load: load, output: output, room: room), encode)
+    }
+
+    /// A body was encoded on another thread, or cannot be.
+    func encoded(_ ticket: Int, _ outcome: BodyEncoders.Outcome, _ loop: TransferLoop) {
+        guard let encoding = encodings.take(ticket) else { return }
+        memory.release(body: encoding.room)
+        var load = encoding.load
+        switch outcome {
+        case .success(let body):
+            load.started = .now
+            load.signed = clock.now
+            load.dated = clock.time(of: load.endpoint, at: load.signed)
+            start(load, body, by: encoding.output, loop)
+        case .failure(let error):
+            let ending = Ending.unsendable(error)
+            let now = Moment.now
+            gates.release(load, after: ending, waitsElsewhere: true, now)
+            gates.ended(at: load.endpoint, ending, after: .zero, now)
+            unsendable(load.lease, of: load.outlet, error)
+            outlets.wake(load.outlet)
+        }
+    }
+
+    private func start(
+        _ new: Load,
+        _ body: PacketBody,
+        by output: any Output,
+        _ loop: TransferLoop
+    ) {
+        var load = new
+        // The blocks that the body was made of need no memory any more.
+        load.lease.dropContent()
+        load.lease.unread = 0
+        let work = output.work(
+            for: load.lease.packet,
+            body,
+            to: load.endpoint.key,
+            by: load.credential,
+            at: load.dated
+        )
+        if load.lease.firstFailure != nil { status.count(\.retries) }
+        let bytes = carrier.start(work, on: loop) { [self, load] in finish($0, load) }
         memory.reserve(body: bytes)
     }
 
@@ -131,10 +167,10 @@ struct Load {
     let passes: Passes
     /// Which of the destination's settings it was sent with.
     let generation: Int
-    let started: Moment
+    var started: Moment
     /// The host's time when it was signed, and SLS's that it was signed with.
-    let signed: WallTime
-    let dated: WallTime
+    var signed: WallTime
+    var dated: WallTime
 
     /// One pass of each gate, each given back exactly once, to the gate that gave it.
     struct Passes {
@@ -176,6 +212,23 @@ struct Ending {
     let isExcused: Bool
     /// The outlet's other packets prove that this packet is at fault.
     let isPacketAtFault: Bool
+
+    /// The packet has never been sent.
+    static func unsendable(_ error: Unsendable) -> Ending {
+        let judgement = Judgement(
+            action: .split,
+            kind: .other,
+            result: .sendDiscardError,
+            message: error.reason,
+            remedy: "none needed"
+        )
+        return Ending(
+            judgement: judgement,
+            failure: nil,
+            isExcused: true,
+            isPacketAtFault: true
+        )
+    }
 
     /// What the answer says about a scope, for its gate.
     func verdict(for scope: GateScope) -> Gate.Verdict {

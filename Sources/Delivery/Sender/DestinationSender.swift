@@ -37,6 +37,7 @@ final class DestinationSender {
     var credential: DestinationCredential
     var clock: DestinationClock
     var memory: MemoryShare
+    var encodings: BodyEncodings
     /// Counts the settings so far. A request with older ones says nothing about the present ones.
     private(set) var generation = 0
     /// An operator holds it back.
@@ -63,6 +64,7 @@ final class DestinationSender {
         gates = GateKeeper(settings, shared, agendaEntry, outlets: outlets, reporter: reporter)
         leases = LeaseKeeper(dependencies.source, status)
         memory = MemoryShare(shared.memory, agendaEntry)
+        encodings = BodyEncodings(of: agendaEntry.number, shared.encoders)
         credential = DestinationCredential(settings, dependencies.credentials, shared.refusals)
         clock = DestinationClock(
             settings.name,
@@ -72,8 +74,8 @@ final class DestinationSender {
         )
     }
 
-    /// No request is under way.
-    var isIdle: Bool { carrier.isIdle }
+    /// No request is under way, or about to be.
+    var isIdle: Bool { carrier.isIdle && encodings.isEmpty }
 
     // MARK: - From the queue
 
@@ -157,6 +159,7 @@ final class DestinationSender {
 
     /// Gives up what is in flight. Its packets were never acknowledged, so the queue has them.
     func abandon(_ loop: TransferLoop) {
+        encodings.abandon()
         carrier.abandon(loop)
         status.stopped()
     }
@@ -245,8 +248,10 @@ struct DeliveryThreadState {
     let quotas = SharedGates<QuotaKey, ProjectQuota>()
     let refusals = CredentialRefusals()
     let memory: DeliveryMemory
+    let encoders: BodyEncoders
 
-    init(memoryMax: Int) {
+    init(memoryMax: Int, _ encoders: BodyEncoders) {
+        self.encoders = encoders
         memory = DeliveryMemory(max: memoryMax)
     }
 }

@@ -109,11 +109,11 @@ final class GateKeeper {
     // MARK: - The way out
 
     /// Gives back a request's passes with its answer, and notes the pauses that begin or end.
-    /// While the destination waits for memory, more requests in flight would not help.
-    func release(_ load: Load, after ending: Ending, waitsForMemory: Bool, _ now: Moment) {
+    /// While the destination waits for something else, more requests in flight would not help.
+    func release(_ load: Load, after ending: Ending, waitsElsewhere: Bool, _ now: Moment) {
         let (passes, outlet) = (load.passes, load.outlet)
         let (judgement, failure) = (ending.judgement, ending.failure)
-        let isShort = !waitsForMemory && outlet.line.hasNext && !hasPlace(for: outlet)
+        let isShort = !waitsElsewhere && outlet.line.hasNext && !hasPlace(for: outlet)
         places.giveBack(isProbe: passes.outlet.isProbe)
         // What was sent before the last change tells no reason for what is closed now.
         let isOutletWitness = !ending.isExcused && passes.outlet.epoch == outlet.gate.epoch

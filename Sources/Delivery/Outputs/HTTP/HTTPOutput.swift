@@ -38,21 +38,26 @@ struct HTTPOutput: Output {
 
     func bodyBytesMax(of lease: Lease) -> Int { jsonBytes(of: lease.packet) }
 
-    /// The body is always the same: the server knows a repetition by its Idempotency-Key.
+    var encodesSlowly: Bool { true }
+
+    /// Always the same: the server knows a repetition by its Idempotency-Key.
+    func body(of packet: SealedPacket, _ blocks: [StoredBlock]) throws(Unsendable) -> PacketBody {
+        let text = try json(of: packet, blocks, as: settings.shape, settings.http.body)
+        return PacketBody(pieces: [compressed(text)[...]], rawBytes: text.count)
+    }
+
     func work(
         for packet: SealedPacket,
-        _ blocks: [StoredBlock],
+        _ body: PacketBody,
         to endpoint: EndpointKey,
         by credential: Credential?,
         at time: WallTime
-    ) throws(Unsendable) -> CarrierWork {
-        let text = try json(of: packet, blocks, as: settings.shape, settings.http.body)
-        let body = compressed(text)
+    ) -> CarrierWork {
         var request = TransferRequest(url.revealed, keeping: .httpAnswer)
         request.method = "POST"
         request.headers = bodyHeaders + commonHeaders + ["Idempotency-Key: \(packet.packID)"]
-        request.body = .plain(body)
-        request.timeLimit = settings.timeLimit(bodyBytes: body.count)
+        request.body = .pieces(body.pieces)
+        request.timeLimit = settings.timeLimit(bodyBytes: request.bodyBytes)
         return .request(request)
     }
 

@@ -25,28 +25,20 @@ struct SLSOutput: Output {
 
     func work(
         for packet: SealedPacket,
-        _ blocks: [StoredBlock],
+        _ body: PacketBody,
         to endpoint: EndpointKey,
         by credential: Credential?,
         at time: WallTime
-    ) throws(Unsendable) -> CarrierWork {
+    ) -> CarrierWork {
         guard case .server(let endpoint, _) = endpoint, let credential else {
             preconditionFailure("settings of this kind name servers and a credential")
         }
-        // The name becomes part of the URL.
-        if let problem = NamePattern.logstore.problem(with: packet.stream.logstore) {
-            throw Unsendable(reason: problem)
-        }
-        try checkSize(of: packet, blocks)
-        let (body, rawBytes) = try encode(blocks, ending: ending(of: packet))
         let put = put(
             packet.stream.logstore,
             to: endpoint,
             packet.lane.map { .hash(key: $0.key, sequence: $0.sequence) } ?? .balanced
         )
-        return .request(
-            transferRequest(put, body, rawBytes: rawBytes, by: credential, at: time)
-        )
+        return .request(transferRequest(put, body, by: credential, at: time))
     }
 
     /// A PutLogs without any log, which proves a credential.
@@ -60,13 +52,8 @@ struct SLSOutput: Output {
         let emptyGroup: [UInt8] = [0x22, 0x00]
         var put = put(logstore, to: endpoint, .balanced)
         put.compression = .none
-        return transferRequest(
-            put,
-            [emptyGroup[...]],
-            rawBytes: emptyGroup.count,
-            by: credential,
-            at: time
-        )
+        let body = PacketBody(pieces: [emptyGroup[...]], rawBytes: emptyGroup.count)
+        return transferRequest(put, body, by: credential, at: time)
     }
 
     private func put(
@@ -86,14 +73,13 @@ struct SLSOutput: Output {
 
     private func transferRequest(
         _ put: PutLogsRequest,
-        _ body: [ArraySlice<UInt8>],
-        rawBytes: Int,
+        _ body: PacketBody,
         by credential: Credential,
         at time: WallTime
     ) -> TransferRequest {
         let (url, headers) = put.signed(
-            body: body,
-            rawBytes: rawBytes,
+            body: body.pieces,
+            rawBytes: body.rawBytes,
             by: credential,
             signing,
             at: time
@@ -101,7 +87,7 @@ struct SLSOutput: Output {
         var request = TransferRequest(url, keeping: .slsAnswer)
         request.method = "POST"
         request.headers = headers.map { "\($0.name): \($0.value)" }
-        request.body = .pieces(body)
+        request.body = .pieces(body.pieces)
         request.timeLimit = settings.timeLimit(bodyBytes: request.bodyBytes)
         return request
     }
@@ -140,11 +126,16 @@ struct SLSOutput: Output {
         return trailer.bytes + GroupTrailer(tags: [(name, packet.packID)]).bytes
     }
 
+    var encodesSlowly: Bool { compression != .lz4 }
+
     /// With lz4 the stored blocks are joined as they are; other compressions decompress them first.
-    private func encode(
-        _ blocks: [StoredBlock],
-        ending: [UInt8]
-    ) throws(Unsendable) -> (body: [ArraySlice<UInt8>], rawBytes: Int) {
+    func body(of packet: SealedPacket, _ blocks: [StoredBlock]) throws(Unsendable) -> PacketBody {
+        // The name becomes part of the URL.
+        if let problem = NamePattern.logstore.problem(with: packet.stream.logstore) {
+            throw Unsendable(reason: problem)
+        }
+        try checkSize(of: packet, blocks)
+        let ending = ending(of: packet)
         do throws(LZ4Error) {
             if compression == .lz4 { return try stitched(blocks, ending) }
             let raw = try decompressed(blocks, ending)
@@ -154,7 +145,7 @@ struct SLSOutput: Output {
                 case .zstd: Zstd.compress(raw)
                 case .lz4, .none: raw
                 }
-            return ([body[...]], raw.count)
+            return PacketBody(pieces: [body[...]], rawBytes: raw.count)
         } catch {
             throw Unsendable(reason: "a row of the packet is damaged: \(error)", isDamage: true)
         }
@@ -163,13 +154,14 @@ struct SLSOutput: Output {
     private func stitched(
         _ blocks: [StoredBlock],
         _ ending: [UInt8]
-    ) throws(LZ4Error) -> (body: [ArraySlice<UInt8>], rawBytes: Int) {
+    ) throws(LZ4Error) -> PacketBody {
         var stitcher = LZ4Stitcher()
         for block in blocks {
             try stitcher.append(block.compressed, rawBytes: block.rawBytes, isOwn: block.isOwn)
         }
         stitcher.append(literal: ending)
-        return stitcher.finish()
+        let (pieces, rawBytes) = stitcher.finish()
+        return PacketBody(pieces: pieces, rawBytes: rawBytes)
     }
 
     private func decompressed(
