@@ -1,7 +1,8 @@
 package import System
 
-/// The logs and registers of a cluster in PostgreSQL. Registers have connections of their own: what
-/// waits for a standby must not hold them up.
+/// The logs and registers of a cluster in PostgreSQL. A gateway keeps four connections: for its
+/// home shard's appends, for lists and the control log, for registers and messages, which must not
+/// wait for a standby, and one that listens.
 package final class PostgreSQLCluster: ClusterEngine {
     private static let timeout = Duration.seconds(2)
     /// How long a removal goes on to delete rows.
@@ -75,15 +76,18 @@ package final class PostgreSQLCluster: ClusterEngine {
     /// No shard has this name.
     private static let controlName = "control"
 
-    package var control: any EngineLog { log(of: Self.controlName) }
+    package var control: any EngineLog { log(of: Self.controlName, reader: link) }
 
-    package func log(of shard: String) -> any EngineLog {
+    package func log(of shard: String) -> any EngineLog { log(of: shard, reader: nil) }
+
+    private func log(of shard: String, reader: Locked<PostgreSQLLink>?) -> any EngineLog {
         PostgreSQLLog(
             settings,
             of: shard,
             bytesMax: commitLogBytesMax(forQueueOf: queueBytes),
             isSynced: isSynced,
             choice: choice,
+            reader: reader,
             journal: journal
         )
     }
@@ -94,6 +98,7 @@ package final class PostgreSQLCluster: ClusterEngine {
     /// never deleted, so a damaged log stays as it is.
     package func remove(_ shard: String) throws(CommitLogError) {
         try removalLink.withLock { link throws(CommitLogError) in
+            defer { link.closeIfIdle() }
             let deadline = Moment.now + Self.timeout * 2
             _ = try link.run(logs.markRemoved, [.text(shard)], until: deadline)
             try link.confirm(until: deadline)
@@ -162,7 +167,7 @@ package final class PostgreSQLCluster: ClusterEngine {
         for node: String,
         _ journal: Journal
     ) throws(CommitLogError) -> any ClusterMessenger {
-        try PostgreSQLMessenger(settings, node, choice: choice, journal)
+        try PostgreSQLMessenger(settings, node, choice: choice, sending: registerLink, journal)
     }
 
     /// libpq skips servers that are read-only, but not a former primary that lives on: its commits

@@ -185,8 +185,11 @@ struct PostgreSQLLink: ~Copyable {
         append = nil
     }
 
-    /// A large append leaves as much memory in libpq's buffers.
-    mutating func releaseBuffers() { session = nil }
+    /// Closes a connection without a statement under way: it takes a place at the server, and libpq
+    /// keeps the memory of a large append.
+    mutating func closeIfIdle() {
+        if session?.isBusy != true { session = nil }
+    }
 
     private mutating func lose(_ reason: String) {
         session = nil

@@ -1,7 +1,8 @@
 package import System
 
 /// A shard's commit log in PostgreSQL, a row for each entry. The fence is row 0 of the shard, which
-/// has the last number. Appends that wait for a standby must not hold up a reader: two connections.
+/// has the last number. Appends that wait for a standby must not hold up a reader: two connections,
+/// of which a log keeps the one that it uses all the time.
 package final class PostgreSQLLog: EngineLog {
     private static let timeout = Duration.seconds(2)
     /// Rows that one statement returns at most.
@@ -14,14 +15,18 @@ package final class PostgreSQLLog: EngineLog {
     private let isSynced: Bool
     private let writer: Locked<PostgreSQLLink>
     private let reader: Locked<PostgreSQLLink>
+    /// It is read all the time, and seldom written.
+    private let isFollowed: Bool
 
     /// `isSynced`: a commit is on the disks of the server and of a copy before it is confirmed.
+    /// `reader` is a connection that others use, too, of a log that is followed.
     init(
         _ settings: PostgreSQLSettings,
         of shard: String,
         bytesMax: Int,
         isSynced: Bool,
         choice: ServerChoice? = nil,
+        reader: Locked<PostgreSQLLink>? = nil,
         journal: Journal
     ) {
         logs = LogTable(of: settings.cluster)
@@ -30,7 +35,9 @@ package final class PostgreSQLLog: EngineLog {
         self.isSynced = isSynced
         let choice = choice ?? ServerChoice(settings, journal)
         writer = Locked(PostgreSQLLink(settings, isSynced: isSynced, choice, journal))
-        reader = Locked(PostgreSQLLink(settings, isSynced: isSynced, choice, journal))
+        isFollowed = reader != nil
+        self.reader =
+            reader ?? Locked(PostgreSQLLink(settings, isSynced: isSynced, choice, journal))
     }
 
     package func open(makes: Bool) throws(CommitLogError) {
@@ -65,6 +72,7 @@ package final class PostgreSQLLog: EngineLog {
         until deadline: Moment
     ) -> AppendAnswer {
         writer.withLock { link in
+            defer { if isFollowed { link.closeIfIdle() } }
             do throws(CommitLogError) {
                 let append = PostgreSQLLink.Append(id: id, last: last, parts: parts.count)
                 guard
@@ -92,7 +100,7 @@ package final class PostgreSQLLog: EngineLog {
                     guard try link.checkCopies(until: confirmation) else {
                         return .unknown(PostgreSQLLink.unconfirmed)
                     }
-                    if parts.count > Self.partsLarge { link.releaseBuffers() }
+                    if parts.count > Self.partsLarge { link.closeIfIdle() }
                     return .appended(last + UInt64(parts.count))
                 case .done, .taken:
                     try link.confirm(until: confirmation)
@@ -132,7 +140,11 @@ package final class PostgreSQLLog: EngineLog {
                 }
                 entries.append(NumberedEntry(number: UInt64(number), bytes: body))
             }
-            if entries.isEmpty { try checkEnd(&link, before: number, deadline) }
+            guard !entries.isEmpty else {
+                try checkEnd(&link, before: number, deadline)
+                if !isFollowed { link.closeIfIdle() }
+                return []
+            }
             // An entry that was committed without its standby must not be taken for durable.
             try link.confirm(until: deadline)
             return entries
@@ -160,7 +172,8 @@ package final class PostgreSQLLog: EngineLog {
     }
 
     package func trim(before number: UInt64) throws(CommitLogError) -> Bool {
-        try reader.withLock { link throws(CommitLogError) in
+        try writer.withLock { link throws(CommitLogError) in
+            defer { if isFollowed { link.closeIfIdle() } }
             let values: [PostgreSQLSession.Value] = [
                 .text(shard), .number(Int64(clamping: number)), .number(LogTable.rowsDeleted),
             ]

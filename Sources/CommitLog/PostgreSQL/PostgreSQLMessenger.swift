@@ -25,6 +25,7 @@ final class PostgreSQLMessenger: ClusterMessenger {
         _ settings: PostgreSQLSettings,
         _ node: String,
         choice: ServerChoice,
+        sending link: Locked<PostgreSQLLink>,
         _ journal: Journal
     ) throws(CommitLogError) {
         self.node = node
@@ -32,7 +33,7 @@ final class PostgreSQLMessenger: ClusterMessenger {
         self.settings = settings
         self.journal = journal
         self.choice = choice
-        link = Locked(PostgreSQLLink(settings, isSynced: false, choice, journal))
+        self.link = link
         thread = try ListeningThread()
     }
 
