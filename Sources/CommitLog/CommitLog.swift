@@ -31,6 +31,10 @@ package protocol CommitLog: Sendable {
     /// Removes the entries before this number, or some of them: false if there are more. It takes a
     /// bounded time, in which the log takes no append. The engine may also do it later.
     func trim(before number: UInt64) throws(CommitLogError) -> Bool
+
+    /// Has the engine reserve so many bytes for the log, or as many as its bound allows. Returns
+    /// what the log may hold then; nil: the engine reserves nothing.
+    func makeRoom(for bytes: Int) throws(CommitLogError) -> Int?
 }
 
 /// The bound of a log for a queue of so many bytes: two bases, as many bytes of commits beside
@@ -42,6 +46,8 @@ package func commitLogBytesMax(forQueueOf bytes: Int) -> Int { bytes * 5 + (1 <<
 package let bytesOfOneEntry = 1
 
 extension CommitLog {
+    package func makeRoom(for bytes: Int) -> Int? { nil }
+
     /// Removes all entries before this number.
     package func trimAll(before number: UInt64) throws(CommitLogError) {
         while try !trim(before: number) {}
@@ -54,7 +60,7 @@ package protocol EngineLog: CommitLog {
     /// there; otherwise that is a `missing` error. `append` and `read` work after it only.
     func open(makes: Bool) throws(CommitLogError)
 
-    /// What the log may hold; nil: it has no bound.
+    /// What the log may hold now, after `open`; nil: it has no bound.
     var bytesMax: Int? { get }
 }
 

@@ -553,6 +553,38 @@ import Testing
         #expect(problem.description.contains("cannot be trimmed"), "\(problem)")
     }
 
+    @Test("A log gets more room before it is full; without it, it has room for acknowledgements")
+    func moreRoom() throws {
+        log.failTrims(.max)
+        log.limit(to: 2 << 20)
+        log.offerRoom(upTo: 8 << 20)
+        let store = try queue {
+            $0.tuning.baseLogBytes = 64 << 10
+            $0.commitLogBytesMax = 2 << 20
+        }
+        var count = 0
+        while store.admission == .open, count < 3000 {
+            count += 1
+            _ = store.store(Batch(logs(1...20, noise: 400)))
+        }
+        #expect(store.admission == .diskFull)
+        // The database has half of the 8 MiB for its next base.
+        #expect(log.entries.reduce(0) { $0 + $1.bytes.count } > 3 << 20)
+        let isTold = { (status: QueueStatus) in
+            status.problem?.description.contains("gets no more room") ?? false
+        }
+        // It is trimmed again, so that is no reason.
+        log.failTrims(0)
+        #expect(eventually { isTold(store.status) } || store.admission == .open)
+        store.flush("app")
+        let consumer = Consumer(store)
+        while store.status.ledger.queued > 0 {
+            for packet in consumer.packets(1) { store.end(packet, .stored) }
+            store.wait { $0.ledger.queued == 0 || $0.packets == 0 }
+        }
+        #expect(eventually { store.admission == .open })
+    }
+
     @Test("A log with a hole, or of a newer version, is not taken for a shorter one")
     func unreadableLogs() throws {
         let store = try queue()

@@ -41,6 +41,7 @@ package final class MemoryCommitLog: CommitLog {
         var failsAtEnd = false
         var keepsAll = false
         var bytesMax = Int.max
+        var offered: Int?
         var readBytes = 0
         var isWedged = false
     }
@@ -82,6 +83,18 @@ package final class MemoryCommitLog: CommitLog {
 
     /// The engine has room for so many bytes.
     package func limit(to bytes: Int) { state.withLock { $0.bytesMax = bytes } }
+
+    /// The engine reserves so many bytes if it is asked to, and no more.
+    package func offerRoom(upTo bytes: Int) { state.withLock { $0.offered = bytes } }
+
+    package func makeRoom(for bytes: Int) throws(CommitLogError) -> Int? {
+        try state.withLock { state throws(CommitLogError) in
+            guard let offered = state.offered else { return nil }
+            guard bytes <= offered else { throw .noRoom("a test offers no more") }
+            state.bytesMax = max(state.bytesMax, bytes)
+            return state.bytesMax
+        }
+    }
 
     /// The engine trims later than this test lasts.
     package func keepAll() { state.withLock { $0.keepsAll = true } }

@@ -9,13 +9,18 @@ struct ClusterStream: Sendable {
     }
 
     static let syncTag = "sync:always"
+    /// What a stream begins with: enough for a shard whose logs do not wait. It is doubled when
+    /// half of it is used, so many gateways need little of the servers' disks.
+    static let bytesReserved = 1 << 30
 
     let content: Content
     private(set) var name: String
     private(set) var subject: String
     private(set) var replicas: Int
-    /// A last limit, far above the queue's own. Lowered, old servers would drop messages.
-    private(set) var bytesMax: Int
+    /// What the servers reserve, and the stream may hold. Lowered, old servers would drop messages.
+    var bytesMax: Int
+    /// A last limit of that, far above the queue's own.
+    let bytesLimit: Int
     /// Only servers that sync before they confirm may have it.
     private(set) var isSynced: Bool
     private let weakens: Bool
@@ -32,7 +37,8 @@ struct ClusterStream: Sendable {
         (name, subject) = names
         replicas = settings.replicas
         weakens = settings.weakens
-        self.bytesMax = bytesMax
+        bytesLimit = bytesMax
+        self.bytesMax = min(bytesMax, Self.bytesReserved)
         self.isSynced = isSynced
     }
 
@@ -236,7 +242,8 @@ struct ClusterStream: Sendable {
             "JetStream cannot reserve \(bytesMax >> 20) MiB for the stream \(name): \(refusal.text); "
             + "raise max_file_store of the servers"
             + (content == .log
-                ? ", or lower queue.max_bytes (the stream takes five times as much and 1 GiB)" : "")
+                ? ", or lower queue.max_bytes (the stream takes up to five times as much "
+                    + "and 1 GiB)" : "")
         let text =
             switch refusal.code {
             case 10005 where refusal.text.contains("insufficient storage"): lacksSpace

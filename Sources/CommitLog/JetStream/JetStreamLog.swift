@@ -19,6 +19,8 @@ package final class JetStreamLog: EngineLog {
         var last: UInt64 = 0
         var consumer: StreamConsumer?
         var trim = TrimSteps()
+        /// What the stream may hold; nil: it was not opened.
+        var bytesMax: Int?
     }
 
     init(_ client: NATSClient, _ stream: ClusterStream) {
@@ -28,11 +30,18 @@ package final class JetStreamLog: EngineLog {
     private var api: JetStreamAPI { setup.api }
     private var stream: ClusterStream { setup.stream }
 
-    package var bytesMax: Int? { stream.bytesMax }
+    package var bytesMax: Int? { state.withLock(\.bytesMax) }
 
     // MARK: - The stream
 
-    package func open(makes: Bool) throws(CommitLogError) { try setup.open(makes: makes) }
+    package func open(makes: Bool) throws(CommitLogError) {
+        let bytesMax = try setup.open(makes: makes)
+        state.withLock { $0.bytesMax = bytesMax }
+    }
+
+    package func makeRoom(for bytes: Int) throws(CommitLogError) -> Int? {
+        try setup.makeRoom(for: bytes)
+    }
 
     private func info() throws(CommitLogError) -> StreamSetup.Info {
         guard let found = try setup.info() else {

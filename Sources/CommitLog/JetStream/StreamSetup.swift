@@ -12,26 +12,40 @@ struct StreamSetup: Sendable {
 
     /// Corrects the stream's configuration; makes a missing stream, or throws `missing`. One that
     /// would become weaker is refused with `makes`, and otherwise keeps its strength.
-    func open(makes: Bool) throws(CommitLogError) {
+    /// Returns what the stream may hold.
+    @discardableResult
+    func open(makes: Bool) throws(CommitLogError) -> Int {
         try checkServer()
-        if let found = try info() {
-            if let problem = stream.problem(of: found.config) { throw .refused(problem) }
-            var wanted = stream
-            if let problem = stream.weakening(of: found.config) {
-                guard !makes else { throw .refused(problem) }
-                // A shard of another gateway, whose logs may not wait for other settings here.
-                wanted = stream.keepingDurability(of: found.config)
-            }
-            guard wanted.isOutdated(found.config, bytes: found.bytes) else { return }
+        guard let found = try info() else {
+            guard makes else { throw .missing("there is no stream \(stream.name)") }
+            try configure("CREATE", stream)
+            return stream.bytesMax
+        }
+        if let problem = stream.problem(of: found.config) { throw .refused(problem) }
+        var wanted = stream
+        if let problem = stream.weakening(of: found.config) {
+            guard !makes else { throw .refused(problem) }
+            // A shard of another gateway, whose logs may not wait for other settings here.
+            wanted = stream.keepingDurability(of: found.config)
+        }
+        if wanted.isOutdated(found.config, bytes: found.bytes) {
             for update in wanted.updates(from: found.config) {
                 try configure("UPDATE", update.keeping(found.config, bytes: found.bytes))
             }
-        } else {
-            guard makes else {
-                throw .missing("there is no stream \(stream.name)")
-            }
-            try configure("CREATE", stream)
         }
+        return wanted.keeping(found.config, bytes: found.bytes).bytesMax
+    }
+
+    /// Has the servers reserve so much for the stream. Returns what it may hold then.
+    func makeRoom(for bytes: Int) throws(CommitLogError) -> Int {
+        guard let found = try info() else { throw .missing("there is no stream \(stream.name)") }
+        let before = found.config["max_bytes"]?.wholeNumber ?? stream.bytesMax
+        var wider = stream.keepingDurability(of: found.config)
+            .keeping(found.config, bytes: found.bytes)
+        wider.bytesMax = min(stream.bytesLimit, bytes)
+        guard before < wider.bytesMax else { return before }
+        try configure("UPDATE", wider)
+        return wider.bytesMax
     }
 
     /// What the stream has at this moment, and how it is configured.

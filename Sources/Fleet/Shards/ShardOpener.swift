@@ -169,6 +169,8 @@ private struct StoppableLog: CommitLog {
     }
 
     func trim(before number: UInt64) throws(CommitLogError) -> Bool { try log.trim(before: number) }
+
+    func makeRoom(for bytes: Int) throws(CommitLogError) -> Int? { try log.makeRoom(for: bytes) }
 }
 
 struct OwnedShard: Sendable {

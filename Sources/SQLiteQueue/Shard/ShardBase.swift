@@ -14,7 +14,10 @@ struct ShardBase {
     /// Another base is due when commits since the last one exceed this and the database.
     private let bytesSinceBaseMin: Int
     /// What the log may hold; nil: it has no bound.
-    private let commitLogBytesMax: Int?
+    private var commitLogBytesMax: Int?
+    /// When the engine may be asked to reserve more, and why it did not last; nil: it did.
+    private var nextRoom = Moment(nanoseconds: 0)
+    private var roomProblem: CommitLogError?
     fileprivate(set) var stage = Stage.none
     /// The entry with which the base under way begins.
     fileprivate var start: UInt64 = 0
@@ -56,8 +59,31 @@ struct ShardBase {
 
     /// True if the log has no more room than acknowledgements and a base need.
     func isNearlyFull(databaseBytes: Int) -> Bool {
-        guard let commitLogBytesMax else { return false }
-        return commitLogBytes > commitLogBytesMax - databaseBytes - bytesSinceBaseMin
+        roomForCommits(databaseBytes).map { commitLogBytes > $0 } ?? false
+    }
+
+    /// Half of the room is used: the bytes for which the engine has to have room soon.
+    fileprivate func roomWanted(databaseBytes: Int) -> Int? {
+        guard let commitLogBytesMax, let room = roomForCommits(databaseBytes),
+            commitLogBytes > room / 2, nextRoom <= .now
+        else { return nil }
+        return 2 * commitLogBytesMax
+    }
+
+    private func roomForCommits(_ databaseBytes: Int) -> Int? {
+        commitLogBytesMax.map { $0 - databaseBytes - bytesSinceBaseMin }
+    }
+
+    fileprivate mutating func waitForRoom() { nextRoom = .now + .seconds(10) }
+
+    mutating func took(room: Result<Int?, CommitLogError>) {
+        switch room {
+        case .success(let bytes):
+            roomProblem = nil
+            guard let bytes, bytes > commitLogBytesMax ?? .max else { return }
+            commitLogBytesMax = bytes
+        case .failure(let error): roomProblem = error
+        }
     }
 
     func problemOfFullLog(_ log: String) -> QueueError {
@@ -65,6 +91,12 @@ struct ShardBase {
             "the commit log \(log) has \(commitLogBytes >> 20) of \((commitLogBytesMax ?? 0) >> 20) MiB"
         if let trimProblem {
             return QueueError(.commitLogFull, "\(text) and cannot be trimmed: \(trimProblem).")
+        }
+        if let roomProblem {
+            return QueueError(
+                .diskFull,
+                "\(text), and gets no more room: \(roomProblem.description)."
+            )
         }
         if let failure {
             return QueueError(
@@ -140,6 +172,11 @@ extension ShardLog {
         _ journal: Journal
     ) throws(SQLiteError) {
         do throws(SQLiteError) {
+            if let bytes = base.roomWanted(databaseBytes: databaseBytes) {
+                makeRoom(for: bytes)
+                // It may have reached its bound.
+                if base.roomWanted(databaseBytes: databaseBytes) == bytes { base.waitForRoom() }
+            }
             switch base.stage {
             case .none:
                 if base.trimBefore > 0, base.nextStep <= .now { trim(journal) }
@@ -174,7 +211,9 @@ extension ShardLog {
 
     /// Appends a base at once: without one, what comes next could not be restored.
     func sendBase(_ directory: DataDirectory) throws(SQLiteError) {
-        try checkRoom(directory, besides: fileSize(directory.database) ?? 0)
+        let databaseBytes = fileSize(directory.database) ?? 0
+        try checkRoom(directory, besides: databaseBytes)
+        makeRoom(for: base.commitLogBytes + 2 * databaseBytes)
         let copying = try BaseCopying(in: directory, whileWritten: false)
         base.stage = .copying(copying)
         try beginBase()

@@ -75,6 +75,11 @@ final class ShardLog: ChangeLog {
         try withCommitLogErrors { () throws(CommitLogError) in try log.trim(before: entry) }
     }
 
+    /// It blocks like a commit, and seldom. What it may hold then is known to `base`.
+    func makeRoom(for bytes: Int) {
+        base.took(room: Result { () throws(CommitLogError) in try log.makeRoom(for: bytes) })
+    }
+
     private func dropWriter() {
         earlierRetries += writer?.retryCount ?? 0
         writer = nil

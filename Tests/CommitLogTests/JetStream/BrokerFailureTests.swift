@@ -225,10 +225,10 @@ import Testing
 
     @Test("Brokers without the space for a stream are told")
     func tooSmall() throws {
-        let error = try refusal(try Brokers(1, storeBytes: "1GB"), replicas: 1)
+        let error = try refusal(try Brokers(1, storeBytes: "512MB"), replicas: 1)
         #expect(error.kind == .noRoom)
         #expect(error.description.contains("raise max_file_store of the servers"))
-        let cluster = try refusal(try Brokers(3, storeBytes: "1GB"), replicas: 3)
+        let cluster = try refusal(try Brokers(3, storeBytes: "512MB"), replicas: 3)
         #expect(cluster.description.contains("raise max_file_store of the servers"), "\(cluster)")
     }
 }

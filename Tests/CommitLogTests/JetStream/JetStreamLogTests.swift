@@ -1,3 +1,4 @@
+import JSON
 import NATS
 import Testing
 
@@ -91,17 +92,41 @@ import Testing
         }
     }
 
-    @Test("The bound of an existing stream follows the settings")
-    func updates() throws {
-        _ = try trial.log()
-        let log = try trial.log(queueBytes: 128 << 20)
-        #expect(log.append([[1]], after: 0, id: id(1)) == .appended(1))
+    private func reserved() throws -> Int? {
         let info = try trial.client().request(
             "$JS.API.STREAM.INFO.SLUICE_\(trial.settings.cluster)_Q_a",
             timeout: .seconds(5)
         )
-        let bytes = commitLogBytesMax(forQueueOf: 128 << 20)
-        #expect(String(decoding: info.body, as: UTF8.self).contains("\"max_bytes\":\(bytes)"))
+        return try JSONValue(parsing: info.body, depthMax: 16)["config"]?["max_bytes"]?.wholeNumber
+    }
+
+    @Test("What servers reserve grows with the log up to its bound, and falls at the next start")
+    func reservation() throws {
+        _ = try trial.log()
+        let (queueBytes, start) = (512 << 20, 1 << 30)
+        let log = try trial.log(queueBytes: queueBytes)
+        #expect(log.append([[1]], after: 0, id: id(1)) == .appended(1))
+        #expect(try reserved() == start && log.bytesMax == start)
+        #expect(try log.makeRoom(for: 2 * start) == 2 * start)
+        // What others have made since counts.
+        #expect(try log.makeRoom(for: start) == 2 * start)
+        #expect(try reserved() == 2 * start)
+        #expect(try log.makeRoom(for: 1 << 60) == commitLogBytesMax(forQueueOf: queueBytes))
+        #expect(log.append([[2]], after: 1, id: id(2)) == .appended(2))
+        #expect(try trial.log(queueBytes: queueBytes).bytesMax == start)
+        #expect(try reserved() == start)
+    }
+
+    @Test("Servers without room for more say so, and the log goes on with what it has")
+    func noReservation() throws {
+        let log = try trial.log(queueBytes: 1 << 40)
+        #expect {
+            try log.makeRoom(for: 1 << 41)
+        } throws: { error in
+            (error as? CommitLogError)?.kind == .noRoom
+                && "\(error)".contains("raise max_file_store")
+        }
+        #expect(log.append([[1]], after: 0, id: id(1)) == .appended(1))
     }
 
     @Test("A stream with other settings under the same name is not used")
