@@ -9,6 +9,9 @@ package protocol ClusterEngine: Sendable {
     /// The shards that have a log. One that is made or removed at this moment may be missing.
     func shards() throws(CommitLogError) -> [ListedShard]
 
+    /// The same of those alone that have these names.
+    func shards(named names: Set<String>) throws(CommitLogError) -> [ListedShard]
+
     /// The log of a shard. Its `open` makes it.
     func log(of shard: String) -> any EngineLog
 
@@ -42,6 +45,12 @@ package protocol ClusterEngine: Sendable {
 
     /// Tries what `open` and a shard's log need, without doing it. Returns a text for the operator.
     func check() throws(CommitLogError) -> String
+}
+
+extension ClusterEngine {
+    package func shards(named names: Set<String>) throws(CommitLogError) -> [ListedShard] {
+        try shards().filter { names.contains($0.name) }
+    }
 }
 
 /// What an entry of a log survives.

@@ -73,7 +73,9 @@ extension FleetLoop {
     private func attempt(_ name: String) throws(CommitLogError) -> AdoptionAttempt? {
         try tell()
         try look()
-        try lookAtShards()
+        let listed = try list(besides: name)
+        try keeper.opener.cluster.confirm()
+        try note(listed)
         // A call that has failed may count later, and hide what was told now.
         guard let seen = ownAsSeen, seen.value == own.bytes,
             watch.mayRead(name, asCandidateAt: seen.revision, .now)

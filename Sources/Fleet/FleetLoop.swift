@@ -28,6 +28,7 @@ final class FleetLoop {
     /// What it knows of them.
     var watch: ShardWatch
     var nextHeartbeat = Moment.now
+    private var nextWholeList = Moment.now
     /// The cluster could not be reached at the last heartbeat.
     var isCutOff = false
     /// When another server is tried, if this one still does not answer.
@@ -77,9 +78,12 @@ final class FleetLoop {
     private func beat() {
         let began = Moment.now
         nextHeartbeat = began + timing.heartbeat
+        let listed: Result<ShardList, CommitLogError>
         do throws(CommitLogError) {
             try tell()
             try look()
+            listed = Result { () throws(CommitLogError) in try list() }
+            // What the servers told must last.
             try cluster.confirm()
             // A gateway that reads the log of one of these shards may begin to deliver at any
             // moment.
@@ -107,7 +111,7 @@ final class FleetLoop {
             return
         }
         do throws(CommitLogError) {
-            try lookAtShards()
+            try note(listed.get())
         } catch {
             // While brokers elect, shards may not be listed although registers can be read.
         }
@@ -160,7 +164,8 @@ final class FleetLoop {
             try cluster.set(MessageSeal.register, to: key)
         }
         watch.look(at: registers, .now)
-        watch.note(fleet.messages.takeToldEntries())
+        watch.note(fleet.messages.takeToldEntries(), .now)
+        fleet.messages.use(size: watch.living(.now).count + 1)
         gone = ShardDirectories.gone(registers)
         for (name, epoch) in own.shards where name != job?.shard && name != newHome {
             if let successor = watch.successor(of: epoch, in: name) {
@@ -177,12 +182,28 @@ final class FleetLoop {
         }
     }
 
-    func lookAtShards() throws(CommitLogError) {
+    /// Lists all shards. In a large fleet most lists have only the shards whose owners were not
+    /// heard of lately, and `shard`: servers ask the leader of each log that is listed.
+    func list(besides shard: String? = nil) throws(CommitLogError) -> ShardList {
         let now = Moment.now
-        let shards = try cluster.shards()
-        // What the servers tell must last.
-        try cluster.confirm()
-        watch.look(at: shards, now)
+        let asked = watch.doubtful(now).subtracting(gone.keys).union(shard.map { [$0] } ?? [])
+        guard now < nextWholeList, asked.count <= Self.listedAlone else {
+            let size = watch.living(now).count + 1
+            nextWholeList = now + timing.heartbeat * max(1, size / Self.gatewaysListing)
+            return .all(try cluster.shards())
+        }
+        let shards = asked.isEmpty ? [] : try cluster.shards(named: asked)
+        return ShardList(shards: shards, asked: asked)
+    }
+
+    /// More of them are listed with all others: each list waits for logs without a leader.
+    private static let listedAlone = 2
+    /// So many gateways list all shards at each heartbeat, and no more in a larger fleet.
+    private static let gatewaysListing = 10
+
+    func note(_ list: ShardList) throws(CommitLogError) {
+        let now = Moment.now
+        watch.look(at: list, now)
         announceGateways(now)
         showFigures(now)
         try removeOldRegisters(now)

@@ -76,7 +76,7 @@ private struct AdoptionRace {
         for _ in 0...4 {
             now = now + Self.timing.heartbeat
             watch.look(at: registers, now)
-            watch.look(at: [ListedShard(name: Self.orphan, last: 7)], now)
+            watch.look(at: .all([ListedShard(name: Self.orphan, last: 7)]), now)
         }
         for register in registers.values.compactMap({ NodeRegister($0.value) })
         where register.node != Self.dead.node {
@@ -114,7 +114,7 @@ private struct AdoptionRace {
         var seen = registers
         let mine = seen.removeValue(forKey: gateways[index].own.name)
         gateways[index].watch.look(at: seen, now)
-        gateways[index].watch.look(at: [ListedShard(name: Self.orphan, last: 7)], now)
+        gateways[index].watch.look(at: .all([ListedShard(name: Self.orphan, last: 7)]), now)
         return mine?.value == gateways[index].own.bytes ? mine?.revision : nil
     }
 

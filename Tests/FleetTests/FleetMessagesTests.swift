@@ -57,6 +57,22 @@ import Testing
         #expect(one.takeToldEntries().isEmpty)
     }
 
+    @Test("In a large fleet a gateway waits longer before it tells again, and leaves nothing out")
+    func tellsLess() throws {
+        let (messenger, key) = (RecordingMessenger(), MessageSeal.newKey())
+        let messages = try messages(messenger, "a", life: "0a", key)
+        defer { messages.stop() }
+        messages.use(size: 1000)
+        messages.tell(identity(1))
+        #expect(messenger.senders.wait { $0.count == 1 })
+        let told = Moment.now
+        for number in 2...20 as ClosedRange<UInt8> { messages.tell(identity(number)) }
+        #expect(messenger.senders.wait { $0.count > 1 })
+        // Ten gateways wait for 10 ms.
+        #expect(Moment.now - told > .milliseconds(900))
+        #expect(messages.figures.untoldRepeats == 0)
+    }
+
     @Test("What a gateway could not tell is counted, and its devices notice nothing")
     func untold() throws {
         let machine = trial.machine("a")

@@ -37,7 +37,8 @@ import Testing
                 registers[owner.name] = Register(value: owner.bytes, revision: revision)
             }
             watch.look(at: registers, moment(second))
-            watch.look(at: [ListedShard(name: Self.shard, last: last(second))], moment(second))
+            let shards = [ListedShard(name: Self.shard, last: last(second))]
+            watch.look(at: .all(shards), moment(second))
         }
     }
 
@@ -77,12 +78,12 @@ import Testing
     mutating func toldEnd() {
         var owner = register("a", owns: [Self.shard])
         owner.entries = [Self.shard: 3]
-        watch.note([Self.shard: 9])
+        watch.note([Self.shard: 9], moment(0))
         look(0...3, owner: owner)
         // The shard was not known then.
         #expect(watch.lastEntry(of: Self.shard) == 7)
-        watch.note([Self.shard: 9, "other": 5])
-        watch.note([Self.shard: 8])
+        watch.note([Self.shard: 9, "other": 5], moment(3))
+        watch.note([Self.shard: 8], moment(3))
         look(4...6, owner: owner)
         #expect(watch.lastEntry(of: Self.shard) == 9 && watch.lastEntry(of: "other") == 0)
     }
@@ -109,10 +110,8 @@ import Testing
                 at: [owner.name: Register(value: owner.bytes, revision: 1)],
                 moment(second)
             )
-            watch.look(
-                at: [Self.shard, adopted].map { ListedShard(name: $0, last: 3) },
-                moment(second)
-            )
+            let shards = [Self.shard, adopted].map { ListedShard(name: $0, last: 3) }
+            watch.look(at: .all(shards), moment(second))
         }
         look(0)
         #expect(orphans(0) == [adopted])
@@ -120,6 +119,60 @@ import Testing
         #expect(orphans(14) == [adopted])
         look(15)
         #expect(Set(orphans(15)) == [Self.shard, adopted])
+    }
+
+    /// Looks as a large fleet does: at the shards that are doubtful, every 3 s.
+    private mutating func lookAtDoubtful(
+        _ seconds: ClosedRange<Int>,
+        last: UInt64,
+        owner: NodeRegister,
+        moves: Bool
+    ) -> [Set<String>] {
+        stride(from: seconds.lowerBound, through: seconds.upperBound, by: 3).map { second in
+            if moves { revision += 1 }
+            let found = Register(value: owner.bytes, revision: revision)
+            watch.look(at: [owner.name: found], moment(second))
+            let asked = watch.doubtful(moment(second))
+            let shards = asked.map { ListedShard(name: $0, last: last) }
+            watch.look(at: ShardList(shards: shards, asked: asked), moment(second))
+            return asked
+        }
+    }
+
+    @Test("A shard is listed alone once its owner is silent, and is an orphan no later for that")
+    mutating func doubtful() {
+        var owner = register("a", owns: [Self.shard])
+        owner.entries = [Self.shard: 7]
+        // The owner's shard is known by its register alone.
+        #expect(lookAtDoubtful(0...30, last: 7, owner: owner, moves: true).joined().isEmpty)
+        #expect(watch.shardsOfLate == [Self.shard])
+        let asked = lookAtDoubtful(33...39, last: 7, owner: owner, moves: false)
+        #expect(asked == [[], [Self.shard], [Self.shard]])
+        #expect(orphans(39).isEmpty)
+        _ = lookAtDoubtful(42...42, last: 7, owner: owner, moves: false)
+        #expect(orphans(42) == [Self.shard])
+    }
+
+    @Test("A log that has grown since its owner told of it is an orphan later")
+    mutating func grown() {
+        var owner = register("a", owns: [Self.shard])
+        owner.entries = [Self.shard: 7]
+        _ = lookAtDoubtful(0...30, last: 7, owner: owner, moves: true)
+        _ = lookAtDoubtful(33...45, last: 9, owner: owner, moves: false)
+        #expect(orphans(47).isEmpty)
+        _ = lookAtDoubtful(48...48, last: 9, owner: owner, moves: false)
+        #expect(orphans(48) == [Self.shard])
+    }
+
+    @Test("After a time without looks, what owners told before says nothing about their logs")
+    mutating func doubtfulGap() {
+        var owner = register("a", owns: [Self.shard])
+        owner.entries = [Self.shard: 7]
+        _ = lookAtDoubtful(0...30, last: 7, owner: owner, moves: true)
+        _ = lookAtDoubtful(60...69, last: 7, owner: owner, moves: false)
+        #expect(orphans(71).isEmpty)
+        _ = lookAtDoubtful(72...72, last: 7, owner: owner, moves: false)
+        #expect(orphans(72) == [Self.shard])
     }
 
     @Test("What is known of a shard and its owner stays while lists leave the shard out")
@@ -133,7 +186,7 @@ import Testing
             watch.look(at: registers, moment(second))
             let isListed = second == 606
             let list = isListed ? [ListedShard(name: Self.shard, last: 4)] : []
-            watch.look(at: list, moment(second))
+            watch.look(at: .all(list), moment(second))
             guard second <= 720 + 600 else {
                 #expect(watch.leftovers(moment(second)) == [owner.name], "\(second)")
                 #expect(watch.shardsOfLate.isEmpty)
@@ -210,10 +263,8 @@ import Testing
                 ],
                 moment(second)
             )
-            watch.look(
-                at: [ListedShard(name: Self.shard, last: 1), ListedShard(name: "CTL", last: 1)],
-                moment(second)
-            )
+            let shards = [Self.shard, "CTL"].map { ListedShard(name: $0, last: 1) }
+            watch.look(at: .all(shards), moment(second))
         }
         #expect(orphans(13) == [Self.shard])
     }

@@ -12,7 +12,21 @@ package final class MemoryCluster: ClusterEngine {
         var registers: [String: Register] = [:]
         var revision: UInt64 = 0
         var messengers: [MemoryMessenger] = []
+        var figures = Figures()
     }
+
+    /// What all gateways have asked of the servers.
+    package struct Figures: Sendable {
+        /// Logs whose leaders were asked by lists.
+        package fileprivate(set) var listed = 0
+        package fileprivate(set) var registersRead = 0
+        package fileprivate(set) var registersSet = 0
+        package fileprivate(set) var confirmations = 0
+        /// Messages, by each gateway that got them.
+        package fileprivate(set) var delivered = 0
+    }
+
+    package var figures: Figures { shared.withLock(\.figures) }
 
     fileprivate struct State {
         var isOpen = false
@@ -120,9 +134,21 @@ package final class MemoryCluster: ClusterEngine {
 
     package func shards() throws(CommitLogError) -> [ListedShard] {
         try reachOpened()
-        return shared.withLock { shared in
-            shared.logs.filter { $0.key != Self.controlName && !shared.unlisted.contains($0.key) }
-                .map { name, log in ListedShard(name: name, last: log.last) }
+        return list { _ in true }
+    }
+
+    package func shards(named names: Set<String>) throws(CommitLogError) -> [ListedShard] {
+        try reachOpened()
+        return list(names.contains)
+    }
+
+    private func list(_ isAsked: (String) -> Bool) -> [ListedShard] {
+        shared.withLock { shared in
+            let asked = shared.logs.filter { name, _ in
+                name != Self.controlName && !shared.unlisted.contains(name) && isAsked(name)
+            }
+            shared.figures.listed += asked.count
+            return asked.map { name, log in ListedShard(name: name, last: log.last) }
         }
     }
 
@@ -141,7 +167,10 @@ package final class MemoryCluster: ClusterEngine {
         }
     }
 
-    package func confirm() throws(CommitLogError) { try reachOpened() }
+    package func confirm() throws(CommitLogError) {
+        try reachOpened()
+        shared.withLock { $0.figures.confirmations += 1 }
+    }
 
     package func changeServer() {}
 
@@ -156,7 +185,10 @@ package final class MemoryCluster: ClusterEngine {
         try reachOpened()
         travel()
         defer { travel() }
-        return shared.withLock(\.registers)
+        return shared.withLock { shared in
+            shared.figures.registersRead += shared.registers.count
+            return shared.registers
+        }
     }
 
     package func set(_ register: String, to value: [UInt8]?) throws(CommitLogError) {
@@ -166,6 +198,7 @@ package final class MemoryCluster: ClusterEngine {
         defer { travel() }
         shared.withLock { shared in
             shared.revision += 1
+            shared.figures.registersSet += 1
             shared.registers[register] = value.map {
                 Register(value: $0, revision: shared.revision)
             }
@@ -254,6 +287,7 @@ private final class MemoryMessenger: ClusterMessenger {
         let all = cluster.shared.withLock(\.messengers)
         for other in all where other.cluster.isReachable && node ?? other.node == other.node {
             let receiver = other.receiver.withLock(\.self)
+            cluster.shared.withLock { $0.figures.delivered += 1 }
             for part in parts { receiver?(part) }
         }
     }

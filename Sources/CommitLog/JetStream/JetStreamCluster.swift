@@ -48,14 +48,24 @@ package final class JetStreamCluster: ClusterEngine {
 
     // MARK: - Shards
 
-    package func shards() throws(CommitLogError) -> [ListedShard] {
+    package func shards() throws(CommitLogError) -> [ListedShard] { try list("*") }
+
+    /// The leader of each listed stream is asked, so a list of one is cheap.
+    package func shards(named names: Set<String>) throws(CommitLogError) -> [ListedShard] {
+        var shards: [ListedShard] = []
+        for name in names { shards += try list(name) }
+        return shards
+    }
+
+    /// `shard` may be `*`.
+    private func list(_ shard: String) throws(CommitLogError) -> [ListedShard] {
         var shards: [String: ListedShard] = [:]
         var next: Int? = 0
         while let offset = next {
             let answer = try api.ask("STREAM.LIST", timeout: JetStreamAPI.longTimeout) { json in
                 json.member(
                     "subject",
-                    ClusterStream.subjectOfLog(of: "*", in: settings.cluster)
+                    ClusterStream.subjectOfLog(of: shard, in: settings.cluster)
                 )
                 json.member("offset", offset)
             }

@@ -46,6 +46,10 @@ package struct NodeRegister: Equatable, Sendable {
         \.accepted, \.delivered, \.queued, \.dead, \.expired, \.discarded,
     ]
 
+    var ownedShards: some Sequence<String> {
+        shards.lazy.filter { $0.value > Self.readingEpoch }.map(\.key)
+    }
+
     /// True if its gateway was before the one whose register has the revision `other`: it has the
     /// shard, reads its log, or was a candidate before.
     func isBefore(_ other: UInt64, setAt revision: UInt64, inClaiming shard: String) -> Bool {

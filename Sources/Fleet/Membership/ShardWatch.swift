@@ -1,6 +1,15 @@
 import CommitLog
 import System
 
+/// Shards as the cluster lists them.
+struct ShardList {
+    let shards: [ListedShard]
+    /// nil: all shards; else those with these names.
+    let asked: Set<String>?
+
+    static func all(_ shards: [ListedShard]) -> ShardList { ShardList(shards: shards, asked: nil) }
+}
+
 /// Finds shards without an owner. A pure value: it is given what a gateway reads, and its time.
 ///
 /// A shard is an orphan when for some time no living gateway claims it, and its log does not grow.
@@ -16,7 +25,19 @@ struct ShardWatch {
     private struct Listed {
         var at: Moment
         /// The highest last entry that the log ever had, also as its owner told.
-        var highest: UInt64
+        private(set) var highest: UInt64 = 0
+        /// When that became known.
+        private(set) var grown: Moment
+
+        init(at now: Moment) {
+            at = now
+            grown = now
+        }
+
+        mutating func note(_ entry: UInt64, _ now: Moment) {
+            guard entry > highest else { return }
+            (highest, grown) = (entry, now)
+        }
     }
 
     private struct Node {
@@ -36,6 +57,8 @@ struct ShardWatch {
     private var nodes: [String: Node] = [:]
     private var lastLookAtNodes: Moment?
     private var lastLookAtShards: Moment?
+    /// Since when looks at shards have followed each other without a gap.
+    private var looksAtShardsSince = Moment(nanoseconds: 0)
 
     init(_ timing: FleetTiming) {
         self.timing = timing
@@ -62,37 +85,59 @@ struct ShardWatch {
                 since: isSame && !isGap ? known?.since ?? now : now,
                 hasMoved: known.map { $0.hasMoved || !isSame } ?? false
             )
+            if !isSame {
+                for (shard, entry) in register.entries {
+                    listed[shard]?.note(UInt64(clamping: entry), now)
+                }
+            }
         }
         self.nodes = nodes
     }
 
     /// Takes the shards as they were at this moment.
-    mutating func look(at shards: [ListedShard], _ now: Moment) {
+    mutating func look(at list: ShardList, _ now: Moment) {
         let isGap = isGap(since: lastLookAtShards, now)
         lastLookAtShards = now
-        var ends: [String: End] = [:]
-        for shard in shards where ShardName.node(of: shard.name) != nil {
-            let known = self.ends[shard.name]
-            let isSame = known?.last == shard.last && !isGap
-            ends[shard.name] = End(
-                last: shard.last,
-                since: isSame ? known?.since ?? now : now
-            )
-            let highest = max(shard.last, listed[shard.name]?.highest ?? 0)
-            listed[shard.name] = Listed(at: now, highest: highest)
+        if isGap { looksAtShardsSince = now }
+        var ends = list.asked.map { asked in self.ends.filter { !asked.contains($0.key) } } ?? [:]
+        for shard in list.shards where ShardName.node(of: shard.name) != nil {
+            let before = listed[shard.name]
+            listed[shard.name, default: Listed(at: now)].note(shard.last, now)
+            listed[shard.name]?.at = now
+            // It had this end when it was last listed, or when its owner told it.
+            var since = now
+            if let known = self.ends[shard.name], known.last == shard.last {
+                since = known.since
+            } else if let before, before.highest == shard.last {
+                since = before.grown
+            }
+            ends[shard.name] = End(last: shard.last, since: max(since, looksAtShardsSince))
         }
         self.ends = ends
+        if list.asked != nil {
+            // They were left out because their owners live.
+            for shard in living(now).flatMap(\.ownedShards) {
+                listed[shard, default: Listed(at: now)].at = now
+            }
+        }
         // A time without a list says nothing about shards either.
-        if isGap { listed = listed.mapValues { Listed(at: now, highest: $0.highest) } }
+        if isGap { for shard in listed.keys { listed[shard]?.at = now } }
         listed = listed.filter { now - $0.value.at <= timing.forgetAfter }
     }
 
-    /// Takes the last entries that owners told in messages.
-    mutating func note(_ told: [String: UInt64]) {
-        for (shard, entry) in told {
-            guard let highest = listed[shard]?.highest else { continue }
-            listed[shard]?.highest = max(highest, entry)
+    /// The shards that no gateway is known to work on: none of those that have it was heard of in
+    /// the last two heartbeats.
+    func doubtful(_ now: Moment) -> Set<String> {
+        let sure = nodes.values.filter { node in
+            !node.register.isStopped && now - node.since < timing.heartbeat * 2
         }
+        return Set(listed.keys).union(nodes.values.flatMap(\.register.ownedShards))
+            .subtracting(sure.flatMap(\.register.ownedShards))
+    }
+
+    /// Takes the last entries that owners told in messages.
+    mutating func note(_ told: [String: UInt64], _ now: Moment) {
+        for (shard, entry) in told { listed[shard]?.note(entry, now) }
     }
 
     /// The last entry that the log of a shard had, as it was seen and as its owners told.

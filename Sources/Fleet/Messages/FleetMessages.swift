@@ -9,8 +9,11 @@ import System
 /// No promise depends on them: a lost message costs a repetition stored twice, or an answer that
 /// says who is missing.
 final class FleetMessages: Sendable {
-    /// Requests are told together, at most so often. A device repeats one later than that.
+    /// Requests are told together, at most so often while there are ten gateways. A device repeats
+    /// one later than that.
     private static let tellEvery = Duration.milliseconds(10)
+    /// How many messages a gateway gets in such a time, however many tell.
+    private static let gatewaysTelling = 10
     /// How far the logs go is told with requests, or so often. What was stored after that can be
     /// missing from a log without anyone noticing it.
     private static let entriesEvery = Duration.milliseconds(100)
@@ -33,6 +36,8 @@ final class FleetMessages: Sendable {
         fileprivate var untold: [BatchIdentity] = []
         fileprivate var replies: [Reply] = []
         var questions = QuestionBook()
+        /// How many gateways there are.
+        fileprivate var size = 1
         /// Gives the last entries of this gateway's shards; nil: it has no shards yet.
         fileprivate var entries: (@Sendable () -> [String: UInt64])?
         /// The last entries of other gateways' shards, until the fleet's loop takes them.
@@ -120,6 +125,9 @@ final class FleetMessages: Sendable {
     /// Why the others cannot be heard; nil: they can.
     var problem: String? { messenger.problem }
 
+    /// The more gateways there are, the less often each of them tells.
+    func use(size: Int) { state.withLock { $0.size = size } }
+
     // MARK: - Last entries
 
     func tellEntries(_ entries: @escaping @Sendable () -> [String: UInt64]) {
@@ -182,7 +190,9 @@ final class FleetMessages: Sendable {
                 }
             }
             // What comes meanwhile goes together.
-            ending.wait(timeout: Self.tellEvery)
+            let size = state.withLock(\.size)
+            let factor = Double(max(size, Self.gatewaysTelling)) / Double(Self.gatewaysTelling)
+            ending.wait(timeout: Self.tellEvery * factor)
         }
     }
 

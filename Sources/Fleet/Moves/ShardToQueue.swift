@@ -115,7 +115,7 @@ package struct ShardToQueue {
         let wake = try CommitLogError.onSystem(.refused) { () throws(SystemError) in try WakeUp() }
         var watch = ShardWatch(timing)
         while true {
-            watch.look(at: try cluster.shards(), .now)
+            watch.look(at: .all(try cluster.shards()), .now)
             watch.look(at: try cluster.registers().filter { $0.key != own.name }, .now)
             guard watch.shards.contains(shard) else {
                 throw .missing("there is no shard \(shard); list them with: sluice shards")
