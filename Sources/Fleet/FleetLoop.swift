@@ -199,11 +199,14 @@ final class FleetLoop {
     /// More of them are listed with all others: each list waits for logs without a leader.
     private static let listedAlone = 2
     /// So many gateways list all shards at each heartbeat, and no more in a larger fleet.
-    private static let gatewaysListing = 10
+    private static let gatewaysListing = 5
 
     func note(_ list: ShardList) throws(CommitLogError) {
         let now = Moment.now
         watch.look(at: list, now)
+        let known = watch.shardsOfLate.subtracting(gone.keys)
+        // A log without a leader was left out; the next list may have it.
+        if list.asked == nil, !known.isSubset(of: watch.shards) { nextWholeList = now }
         announceGateways(now)
         showFigures(now)
         try removeOldRegisters(now)
