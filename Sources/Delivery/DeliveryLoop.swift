@@ -140,7 +140,9 @@ final class DeliveryLoop {
                 for name in names { byName[name]?.endRest() }
             case .addressesChanged: haveNewAddresses = true
             case .callback(let callback): callback()
-            case .stop(let deadline): stopping = deadline
+            case .stop(let deadline):
+                stopping = deadline
+                for destination in destinations { destination.stopEncoding() }
             }
         }
     }

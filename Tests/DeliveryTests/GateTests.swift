@@ -52,6 +52,19 @@ import Testing
 
     // MARK: - Open
 
+    @Test("A probe that was not sent after all leaves its turn to the next one, at once")
+    func withdrawn() {
+        var bench = Bench()
+        bench.send(.forbidden)
+        bench.now = bench.now + .seconds(100)
+        #expect(bench.gate.permits(bench.now))
+        let pass = bench.enter()
+        #expect(!bench.gate.permits(bench.now))
+        bench.gate.withdraw(pass)
+        #expect(bench.gate.permits(bench.now))
+        #expect(bench.send(.stored) == .recovered)
+    }
+
     @Test("As many go through as the limit says, and one more when one has come back")
     func limit() {
         var bench = Bench(most: 3)

@@ -40,6 +40,11 @@ struct DestinationEndpoints {
         choice.started(at: place, now)
     }
 
+    /// The request was not sent after all.
+    mutating func withdrawn(_ endpoint: EndpointState) {
+        if place(of: endpoint) == 0 { choice.withdrawn() }
+    }
+
     /// Only silence leads elsewhere: a refusal would be the same at every endpoint, and so would a
     /// request to wait.
     mutating func ended(
@@ -156,6 +161,9 @@ struct EndpointChoice {
         if place == 0, current != 0 { probing.started(now) }
     }
 
+    /// A request to the first endpoint was not sent.
+    mutating func withdrawn() { probing.withdrawn() }
+
     /// A request ended without an answer, or with one that blames the endpoint.
     mutating func failed(
         at place: Int,
@@ -253,6 +261,8 @@ struct FirstEndpointProbing {
     mutating func started(_ now: Moment) {
         inFlightSince = now
     }
+
+    mutating func withdrawn() { inFlightSince = nil }
 
     /// Late results of requests from before the first was left do not count.
     mutating func failed(_ now: Moment, _ random: Double) {

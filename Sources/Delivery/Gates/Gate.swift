@@ -151,6 +151,13 @@ struct Gate {
         }
     }
 
+    /// The request was not sent after all, so another one may be the probe in its place.
+    mutating func withdraw(_ pass: Pass) {
+        precondition(inFlight > 0, "a pass is given back once")
+        inFlight -= 1
+        if isProbe(pass) { probing?.isFlying = false }
+    }
+
     private mutating func succeeded(_ pass: Pass, _ now: Moment) -> Change? {
         guard pass.epoch == epoch else {
             // Sent before the outage, which may go on; but that is worth a probe.

@@ -9,48 +9,104 @@ struct PacketBody: Sendable {
 
 /// Threads that encode bodies: compression and JSON would hold up the delivery thread, and with it
 /// all destinations. They begin with the first body. For the delivery thread only.
+///
+/// How large a body becomes is known when it is there, so few are encoded at a time, of all
+/// destinations together.
 final class BodyEncoders {
     typealias Outcome = Result<PacketBody, Unsendable>
-    typealias Encoded = (destination: Int, ticket: Int, outcome: Outcome)
 
-    /// How many there may be; more would take the cores from the threads that accept logs.
-    static let count = min(4, coreCount)
+    struct Encoded: Sendable {
+        let destination: Int
+        let ticket: Int
+        let outcome: Outcome
+        /// nil: the delivery thread encoded it.
+        fileprivate let worker: Int?
+    }
+
+    private struct Job: Sendable {
+        let destination: Int
+        let ticket: Int
+        let encode: @Sendable () throws(Unsendable) -> PacketBody
+    }
+
+    /// More threads would take the cores from those that accept logs.
+    private static let threads = min(4, coreCount)
+    /// Each thread has a body, and as many wait.
+    private static let underWayMax = 2 * threads
 
     private let encoded: Mailbox<Encoded>
     private var workers: [SerialWorker] = []
-    private var next = 0
+    private var idle: [Int] = []
+    private var jobs: [Job] = []
+    private var underWay = 0
+    private var waiters = GateWaiters()
 
     /// `wake` is called when a body is there.
     init(wake: @escaping @Sendable () -> Void) {
         encoded = Mailbox(wake: wake)
     }
 
-    /// Encodes on one of them; here, if the system has no thread left. `takeEncoded` has the body.
+    var isFull: Bool { underWay >= Self.underWayMax }
+
+    func wait(_ entry: AgendaEntry) { waiters.add(entry) }
+
+    /// Encodes on a thread of its own; here, if the system has none left. `takeEncoded` has the
+    /// body.
     func begin(
         for destination: Int,
         ticket: Int,
         _ encode: @escaping @Sendable () throws(Unsendable) -> PacketBody
     ) {
-        let job = { @Sendable [encoded] in
-            encoded.post((destination, ticket, Result(catching: encode)))
+        if workers.isEmpty { startWorkers() }
+        underWay += 1
+        jobs.append(Job(destination: destination, ticket: ticket, encode: encode))
+        dispatch()
+    }
+
+    private func startWorkers() {
+        workers = (1...Self.threads).compactMap { number in
+            guard let worker = try? SerialWorker("encode-\(number)"),
+                (try? worker.start()) != nil
+            else { return nil }
+            return worker
         }
-        if workers.isEmpty { workers = (1...Self.count).compactMap(Self.worker) }
-        guard !workers.isEmpty else { return job() }
-        next = (next + 1) % workers.count
-        // The memory for bodies bounds how many wait.
-        if !workers[next].post(continuing: true, job) { job() }
+        idle = Array(workers.indices)
     }
 
-    private static func worker(_ number: Int) -> SerialWorker? {
-        guard let worker = try? SerialWorker("encode-\(number)"),
-            (try? worker.start()) != nil
-        else { return nil }
-        return worker
+    /// Gives each idle thread the oldest job. A thread has one at a time, so none waits behind a
+    /// large one while another thread is idle.
+    private func dispatch() {
+        while !jobs.isEmpty, !idle.isEmpty || workers.isEmpty {
+            let (job, worker) = (jobs.removeFirst(), idle.popLast())
+            let work = { @Sendable [encoded] in
+                let outcome = Result { () throws(Unsendable) in try job.encode() }
+                encoded.post(
+                    Encoded(
+                        destination: job.destination,
+                        ticket: job.ticket,
+                        outcome: outcome,
+                        worker: worker
+                    )
+                )
+            }
+            if let worker, workers[worker].post(work) { continue }
+            work()
+        }
     }
 
-    func takeEncoded() -> [Encoded] { encoded.takeAll() }
+    func takeEncoded() -> [Encoded] {
+        let taken = encoded.takeAll()
+        guard !taken.isEmpty else { return [] }
+        underWay -= taken.count
+        idle += taken.compactMap(\.worker)
+        dispatch()
+        waiters.wake()
+        return taken
+    }
 
+    /// Waits for the bodies that are being encoded.
     func stop() {
+        jobs = []
         for worker in workers { worker.stop() }
     }
 }

@@ -26,7 +26,7 @@ struct LineOutput: Output {
         by credential: Credential?,
         at time: WallTime
     ) -> CarrierWork {
-        .lines(Array(body.pieces.joined()))
+        .lines(Array(body.pieces[0]))
     }
 
     func judge(

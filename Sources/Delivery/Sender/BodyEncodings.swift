@@ -24,9 +24,6 @@ struct BodyEncodings {
 
     var isEmpty: Bool { underWay.isEmpty }
 
-    /// Each thread has a body, and another one waits: more requests at a time would not help.
-    var isFull: Bool { underWay.count > BodyEncoders.count }
-
     /// `DestinationSender.encoded` is called with the outcome.
     mutating func begin(
         _ encoding: Encoding,

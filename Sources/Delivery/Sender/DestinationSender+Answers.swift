@@ -77,7 +77,7 @@ extension DestinationSender {
             isPacketAtFault: isCurrentGeneration
                 && outlet.evidence.isPacketAtFault(load.lease, now)
         )
-        let waitsElsewhere = memory.isWaiting || encodings.isFull
+        let waitsElsewhere = memory.isWaiting || encoders.isFull
         gates.release(load, after: ending, waitsElsewhere: waitsElsewhere, now)
         gates.ended(at: load.endpoint, ending, after: now - load.started, now)
         if failure != nil { load.lease.firstFailure = load.lease.firstFailure ?? now }

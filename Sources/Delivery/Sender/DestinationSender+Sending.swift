@@ -8,7 +8,7 @@ import System
 extension DestinationSender {
     /// Starts the next request, if one may go. Outlets take turns with their oldest packets.
     func sendNext(_ now: Moment, _ loop: TransferLoop) -> Bool {
-        guard !isHeld, outlets.hasTurns, let endpoint = gates.openEndpoint(now),
+        guard !isHeld, outlets.hasTurns, mayEncodeOrWaits(), let endpoint = gates.openEndpoint(now),
             let signer = lookForCredential(now)
         else { return false }
         return outlets.giveTurn(
@@ -25,6 +25,13 @@ extension DestinationSender {
             send(lease, of: outlet, to: endpoint, by: signer.credential, now, loop)
             return .used
         }
+    }
+
+    /// False while the threads that encode have enough to do. Their next body begins a turn.
+    private func mayEncodeOrWaits() -> Bool {
+        guard output.encodesSlowly, encoders.isFull else { return true }
+        encoders.wait(agendaEntry)
+        return false
     }
 
     private func send(
@@ -70,16 +77,19 @@ extension DestinationSender {
         memory.release(body: encoding.room)
         var load = encoding.load
         switch outcome {
+        // It goes on with other settings, or when its operator lets it.
+        case .success where load.generation != generation || isHeld:
+            gates.withdraw(load)
+            load.lease.dropContent()
+            load.outlet.line.failed(load.lease)
+            outlets.wake(load.outlet)
         case .success(let body):
             load.started = .now
             load.signed = clock.now
             load.dated = clock.time(of: load.endpoint, at: load.signed)
             start(load, body, by: encoding.output, loop)
         case .failure(let error):
-            let ending = Ending.unsendable(error)
-            let now = Moment.now
-            gates.release(load, after: ending, waitsElsewhere: true, now)
-            gates.ended(at: load.endpoint, ending, after: .zero, now)
+            gates.withdraw(load)
             unsendable(load.lease, of: load.outlet, error)
             outlets.wake(load.outlet)
         }
@@ -212,23 +222,6 @@ struct Ending {
     let isExcused: Bool
     /// The outlet's other packets prove that this packet is at fault.
     let isPacketAtFault: Bool
-
-    /// The packet has never been sent.
-    static func unsendable(_ error: Unsendable) -> Ending {
-        let judgement = Judgement(
-            action: .split,
-            kind: .other,
-            result: .sendDiscardError,
-            message: error.reason,
-            remedy: "none needed"
-        )
-        return Ending(
-            judgement: judgement,
-            failure: nil,
-            isExcused: true,
-            isPacketAtFault: true
-        )
-    }
 
     /// What the answer says about a scope, for its gate.
     func verdict(for scope: GateScope) -> Gate.Verdict {

@@ -37,6 +37,7 @@ final class DestinationSender {
     var credential: DestinationCredential
     var clock: DestinationClock
     var memory: MemoryShare
+    let encoders: BodyEncoders
     var encodings: BodyEncodings
     /// Counts the settings so far. A request with older ones says nothing about the present ones.
     private(set) var generation = 0
@@ -64,6 +65,7 @@ final class DestinationSender {
         gates = GateKeeper(settings, shared, agendaEntry, outlets: outlets, reporter: reporter)
         leases = LeaseKeeper(dependencies.source, status)
         memory = MemoryShare(shared.memory, agendaEntry)
+        encoders = shared.encoders
         encodings = BodyEncodings(of: agendaEntry.number, shared.encoders)
         credential = DestinationCredential(settings, dependencies.credentials, shared.refusals)
         clock = DestinationClock(
@@ -156,6 +158,9 @@ final class DestinationSender {
         clock.publish(nil)
         agendaEntry.leave()
     }
+
+    /// Sends nothing more; requests in flight may end.
+    func stopEncoding() { encodings.abandon() }
 
     /// Gives up what is in flight. Its packets were never acknowledged, so the queue has them.
     func abandon(_ loop: TransferLoop) {

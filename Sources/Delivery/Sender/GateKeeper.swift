@@ -169,6 +169,21 @@ final class GateKeeper {
         }
     }
 
+    /// Gives back the passes of a request that was not sent.
+    func withdraw(_ load: Load) {
+        let passes = load.passes
+        places.giveBack(isProbe: passes.outlet.isProbe)
+        load.outlet.gate.withdraw(passes.outlet)
+        project.withdraw(passes.project)
+        load.quota.gate.withdraw(passes.quota)
+        load.endpoint.gate.withdraw(passes.endpoint)
+        endpoints.withdrawn(load.endpoint)
+        if !endpoints.leads(to: load.endpoint) { load.endpoint.forget(load.outlet.name) }
+        load.quota.waiters.wake()
+        load.endpoint.waiters.wake()
+        entry.markDue()
+    }
+
     private func hasPlace(for outlet: DeliveryOutlet) -> Bool {
         places.admits(holding: outlet.gate.inFlight, isProbe: false, within: places.total)
     }
