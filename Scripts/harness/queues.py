@@ -154,20 +154,20 @@ class Brokers:
         goes_on(f"{count} brokers were killed and are back")
 
     @contextlib.contextmanager
-    def without_room(self, shard: str, cluster: str) -> Iterator[None]:
-        """The stream of this shard alone takes no more messages for the length of the block."""
+    def refusing(self, shard: str, cluster: str) -> Iterator[None]:
+        """The stream of this shard alone takes no messages for the length of the block."""
         stream = stream_of(shard, cluster)
         info = self.all[0].ask(f"$JS.API.STREAM.INFO.{stream}")
 
-        def limit(room: int) -> None:
-            answer = self.all[0].ask(f"$JS.API.STREAM.UPDATE.{stream}", {**info["config"], "max_bytes": room})
+        def limit(size: int) -> None:
+            answer = self.all[0].ask(f"$JS.API.STREAM.UPDATE.{stream}", {**info["config"], "max_msg_size": size})
             assert "error" not in answer, answer
 
-        limit(info["state"]["bytes"])
+        limit(1)
         try:
             yield
         finally:
-            limit(info["config"]["max_bytes"])
+            limit(info["config"]["max_msg_size"])
 
     def kill(self) -> None:
         """Ends all and removes what they have but for their logs: others of the same trial begin with nothing."""

@@ -32,8 +32,8 @@ package protocol CommitLog: Sendable {
     /// bounded time, in which the log takes no append. The engine may also do it later.
     func trim(before number: UInt64) throws(CommitLogError) -> Bool
 
-    /// Has the engine reserve so many bytes for the log, or as many as its bound allows. Returns
-    /// what the log may hold then; nil: the engine reserves nothing.
+    /// Has the engine reserve room for so many bytes more than the log has, or as much as its bound
+    /// allows. Returns what the log may hold then; nil: the engine reserves nothing.
     func makeRoom(for bytes: Int) throws(CommitLogError) -> Int?
 }
 

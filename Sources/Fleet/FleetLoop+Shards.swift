@@ -73,9 +73,7 @@ extension FleetLoop {
     private func attempt(_ name: String) throws(CommitLogError) -> AdoptionAttempt? {
         try tell()
         try look()
-        let listed = try list(besides: name)
-        try keeper.opener.cluster.confirm()
-        try note(listed)
+        try lookAtShards(besides: name)
         // A call that has failed may count later, and hide what was told now.
         guard let seen = ownAsSeen, seen.value == own.bytes,
             watch.mayRead(name, asCandidateAt: seen.revision, .now)

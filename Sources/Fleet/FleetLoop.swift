@@ -29,6 +29,7 @@ final class FleetLoop {
     var watch: ShardWatch
     var nextHeartbeat = Moment.now
     private var nextWholeList = Moment.now
+    private var lastList: Moment?
     /// The cluster could not be reached at the last heartbeat.
     var isCutOff = false
     /// When another server is tried, if this one still does not answer.
@@ -78,12 +79,9 @@ final class FleetLoop {
     private func beat() {
         let began = Moment.now
         nextHeartbeat = began + timing.heartbeat
-        let listed: Result<ShardList, CommitLogError>
         do throws(CommitLogError) {
             try tell()
             try look()
-            listed = Result { () throws(CommitLogError) in try list() }
-            // What the servers told must last.
             try cluster.confirm()
             // A gateway that reads the log of one of these shards may begin to deliver at any
             // moment.
@@ -111,7 +109,7 @@ final class FleetLoop {
             return
         }
         do throws(CommitLogError) {
-            try note(listed.get())
+            try lookAtShards()
         } catch {
             // While brokers elect, shards may not be listed although registers can be read.
         }
@@ -167,6 +165,7 @@ final class FleetLoop {
         watch.note(fleet.messages.takeToldEntries(), .now)
         fleet.messages.use(size: watch.living(.now).count + 1)
         gone = ShardDirectories.gone(registers)
+        watch.forget(gone.keys)
         for (name, epoch) in own.shards where name != job?.shard && name != newHome {
             if let successor = watch.successor(of: epoch, in: name) {
                 lose(name, to: successor.node)
@@ -184,33 +183,36 @@ final class FleetLoop {
 
     /// Lists all shards. In a large fleet most lists have only the shards whose owners were not
     /// heard of lately, and `shard`: servers ask the leader of each log that is listed.
-    func list(besides shard: String? = nil) throws(CommitLogError) -> ShardList {
+    func lookAtShards(besides shard: String? = nil) throws(CommitLogError) {
+        let began = Moment.now
+        let doubtful = watch.doubtful(began).subtracting(own.ownedShards)
+            .subtracting(gone.keys)
+        let asked = doubtful.union(shard.map { [$0] } ?? [])
+        let size = watch.living(began).count + 1
+        let isWhole =
+            began >= nextWholeList || lastList.map { began - $0 > timing.gap } ?? true
+            || asked.count > max(2, size / Self.gatewaysOfDoubt)
+        let shards = isWhole ? try cluster.shards() : try cluster.shards(named: asked)
+        // What the servers tell of a shard that may be an orphan must last.
+        if !asked.isEmpty { try cluster.confirm() }
         let now = Moment.now
-        let asked = watch.doubtful(now).subtracting(gone.keys).union(shard.map { [$0] } ?? [])
-        guard now < nextWholeList, asked.count <= Self.listedAlone else {
-            let size = watch.living(now).count + 1
-            nextWholeList = now + timing.heartbeat * max(1, size / Self.gatewaysListing)
-            return .all(try cluster.shards())
+        lastList = now
+        watch.look(at: ShardList(shards: shards, asked: isWhole ? nil : asked), now)
+        if isWhole {
+            // A log without a leader was left out, and the next list may have it.
+            let isComplete = watch.shardsOfLate.isSubset(of: watch.shards)
+            let beats = isComplete ? size / Self.gatewaysListing : 0
+            nextWholeList = began + timing.heartbeat * max(0, Double(beats) - 0.5)
         }
-        let shards = asked.isEmpty ? [] : try cluster.shards(named: asked)
-        return ShardList(shards: shards, asked: asked)
-    }
-
-    /// More of them are listed with all others: each list waits for logs without a leader.
-    private static let listedAlone = 2
-    /// So many gateways list all shards at each heartbeat, and no more in a larger fleet.
-    private static let gatewaysListing = 5
-
-    func note(_ list: ShardList) throws(CommitLogError) {
-        let now = Moment.now
-        watch.look(at: list, now)
-        let known = watch.shardsOfLate.subtracting(gone.keys)
-        // A log without a leader was left out; the next list may have it.
-        if list.asked == nil, !known.isSubset(of: watch.shards) { nextWholeList = now }
         announceGateways(now)
-        showFigures(now)
+        showFigures(now, hasLooked: isWhole)
         try removeOldRegisters(now)
     }
+
+    /// So many gateways list all shards at each heartbeat, and no more in a larger fleet.
+    private static let gatewaysListing = 5
+    /// One shard in doubt for so many gateways is listed alone.
+    private static let gatewaysOfDoubt = 20
 
     /// Some of each kind at a look.
     private func removeOldRegisters(_ now: Moment) throws(CommitLogError) {
@@ -265,10 +267,10 @@ final class FleetLoop {
         watch.known(besides: Set(fleet.openShards.map(\.name)), now)
     }
 
-    private func showFigures(_ now: Moment) {
+    private func showFigures(_ now: Moment, hasLooked: Bool) {
         let known = known(now)
         let mine = Set(own.shards.keys)
-        let orphans = watch.orphans(now).filter { !mine.contains($0) }
+        let orphans = watch.orphans(now).filter { !mine.contains($0) && gone[$0] == nil }
         let unattended = watch.shardsOfLate.subtracting(fleet.letterShards).filter { shard in
             gone[shard] == nil && !watch.isOwned(shard, now)
         }
@@ -285,7 +287,7 @@ final class FleetLoop {
             }
             figures.shardsOfCluster = watch.shards.count
             figures.orphans = orphans
-            figures.hasLooked = true
+            figures.hasLooked = figures.hasLooked || hasLooked
             figures.unattended = unattended
             // While another gateway tries to read one, it is no orphan.
             figures.refusedOrphans = figures.refusedOrphans.filter { unattended.contains($0.key) }

@@ -585,6 +585,22 @@ import Testing
         #expect(eventually { store.admission == .open })
     }
 
+    @Test("A log that is full to the last byte goes on once its servers have room")
+    func fullLog() throws {
+        let store = try queue {
+            $0.tuning.baseLogBytes = 64 << 10
+            $0.commitLogBytesMax = 64 << 20
+        }
+        #expect(store.store(batch(1...5)) == .stored)
+        // Less than its owner counts on.
+        log.limit(to: 0)
+        #expect(store.store(batch(6...9)) != .stored)
+        #expect(eventually { store.status.problem?.kind == .commitLogFull })
+        log.offerRoom(upTo: 1 << 30)
+        #expect(eventually { store.admission == .open })
+        #expect(store.store(batch(10...12)) == .stored)
+    }
+
     @Test("A log with a hole, or of a newer version, is not taken for a shorter one")
     func unreadableLogs() throws {
         let store = try queue()

@@ -90,9 +90,11 @@ package final class MemoryCommitLog: CommitLog {
     package func makeRoom(for bytes: Int) throws(CommitLogError) -> Int? {
         try state.withLock { state throws(CommitLogError) in
             guard let offered = state.offered else { return nil }
-            guard bytes <= offered else { throw .noRoom("a test offers no more") }
-            state.bytesMax = max(state.bytesMax, bytes)
-            return state.bytesMax
+            let wanted = state.entries.reduce(bytes) { $0 + $1.bytes.count }
+            guard wanted > state.bytesMax else { return state.bytesMax }
+            guard wanted <= offered else { throw .noRoom("a test offers no more") }
+            state.bytesMax = wanted
+            return wanted
         }
     }
 

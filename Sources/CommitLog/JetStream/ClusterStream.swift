@@ -17,7 +17,7 @@ struct ClusterStream: Sendable {
     private(set) var name: String
     private(set) var subject: String
     private(set) var replicas: Int
-    /// What the servers reserve, and the stream may hold. Lowered, old servers would drop messages.
+    /// What the servers reserve, and the stream may hold. Never lowered.
     var bytesMax: Int
     /// A last limit of that, far above the queue's own.
     let bytesLimit: Int
@@ -110,13 +110,12 @@ struct ClusterStream: Sendable {
         return trial
     }
 
-    /// The same without what an existing stream must keep: its place, and room for what it has.
-    func keeping(_ found: JSONValue, bytes: Int) -> ClusterStream {
+    /// The same without what an existing stream must keep: its place, and its room, on which a
+    /// living owner may count.
+    func keeping(_ found: JSONValue) -> ClusterStream {
         var kept = self
         kept.foundPlacement = found["placement"]
-        if bytes > bytesMax / 2 {
-            kept.bytesMax = max(bytesMax, found["max_bytes"]?.wholeNumber ?? 0)
-        }
+        kept.bytesMax = max(bytesMax, found["max_bytes"]?.wholeNumber ?? 0)
         return kept
     }
 
@@ -226,9 +225,9 @@ struct ClusterStream: Sendable {
         found["placement"]?["tags"]?.elements?.contains(.string(syncTag)) ?? false
     }
 
-    /// The next start changes the configuration of such a stream, which has so many bytes.
-    func isOutdated(_ found: JSONValue, bytes: Int) -> Bool {
-        found["max_bytes"]?.wholeNumber != keeping(found, bytes: bytes).bytesMax
+    /// The next start changes the configuration of such a stream.
+    func isOutdated(_ found: JSONValue) -> Bool {
+        found["max_bytes"]?.wholeNumber != keeping(found).bytesMax
             || found["num_replicas"]?.wholeNumber != replicas
             || found["max_msgs"]?.wholeNumber != messagesMax
             || (found["allow_direct"] == .bool(true)) != (content == .registers)

@@ -53,7 +53,11 @@ package final class JetStreamCluster: ClusterEngine {
     /// The leader of each listed stream is asked, so a list of one is cheap.
     package func shards(named names: Set<String>) throws(CommitLogError) -> [ListedShard] {
         var shards: [ListedShard] = []
-        for name in names { shards += try list(name) }
+        let deadline = Moment.now + JetStreamAPI.longTimeout
+        for name in names {
+            guard .now < deadline else { throw .unreachable("JetStream lists too slowly") }
+            shards += try list(name)
+        }
         return shards
     }
 
@@ -155,7 +159,7 @@ package final class JetStreamCluster: ClusterEngine {
                 throw .refused(problem)
             }
             _ = try registers()
-            if stream.isOutdated(found.config, bytes: found.bytes) {
+            if stream.isOutdated(found.config) {
                 text +=
                     "; the stream \(stream.name) has other settings, which the next start changes"
             }

@@ -28,21 +28,22 @@ struct StreamSetup: Sendable {
             // A shard of another gateway, whose logs may not wait for other settings here.
             wanted = stream.keepingDurability(of: found.config)
         }
-        if wanted.isOutdated(found.config, bytes: found.bytes) {
+        if wanted.isOutdated(found.config) {
             for update in wanted.updates(from: found.config) {
-                try configure("UPDATE", update.keeping(found.config, bytes: found.bytes))
+                try configure("UPDATE", update.keeping(found.config))
             }
         }
-        return wanted.keeping(found.config, bytes: found.bytes).bytesMax
+        return wanted.keeping(found.config).bytesMax
     }
 
-    /// Has the servers reserve so much for the stream. Returns what it may hold then.
+    /// Has the servers reserve room for so many bytes more than the stream has. Returns what it may
+    /// hold then.
     func makeRoom(for bytes: Int) throws(CommitLogError) -> Int {
         guard let found = try info() else { throw .missing("there is no stream \(stream.name)") }
         let before = found.config["max_bytes"]?.wholeNumber ?? stream.bytesMax
         var wider = stream.keepingDurability(of: found.config)
-            .keeping(found.config, bytes: found.bytes)
-        wider.bytesMax = min(stream.bytesLimit, bytes)
+            .keeping(found.config)
+        wider.bytesMax = min(stream.bytesLimit, found.bytes + bytes)
         guard before < wider.bytesMax else { return before }
         try configure("UPDATE", wider)
         return wider.bytesMax

@@ -1,8 +1,8 @@
 package import System
 
-/// The logs and registers of a cluster in PostgreSQL. A gateway keeps four connections: for its
-/// home shard's appends, for lists and the control log, for registers and messages, which must not
-/// wait for a standby, and one that listens.
+/// The logs and registers of a cluster in PostgreSQL. A gateway keeps five connections: for its
+/// home shard's appends, for lists, for registers, which must not wait for a standby, for the
+/// control log and messages, and one that listens.
 package final class PostgreSQLCluster: ClusterEngine {
     private static let timeout = Duration.seconds(2)
     /// How long a removal goes on to delete rows.
@@ -17,6 +17,7 @@ package final class PostgreSQLCluster: ClusterEngine {
     private let choice: ServerChoice
     private let link: Locked<PostgreSQLLink>
     private let registerLink: Locked<PostgreSQLLink>
+    private let talkLink: Locked<PostgreSQLLink>
     /// A removal takes seconds.
     private let removalLink: Locked<PostgreSQLLink>
 
@@ -37,6 +38,7 @@ package final class PostgreSQLCluster: ClusterEngine {
         choice = ServerChoice(settings, journal)
         link = Locked(PostgreSQLLink(settings, isSynced: isSynced, choice, journal))
         registerLink = Locked(PostgreSQLLink(settings, isSynced: isSynced, choice, journal))
+        talkLink = Locked(PostgreSQLLink(settings, isSynced: isSynced, choice, journal))
         removalLink = Locked(PostgreSQLLink(settings, isSynced: isSynced, choice, journal))
     }
 
@@ -76,7 +78,7 @@ package final class PostgreSQLCluster: ClusterEngine {
     /// No shard has this name.
     private static let controlName = "control"
 
-    package var control: any EngineLog { log(of: Self.controlName, reader: link) }
+    package var control: any EngineLog { log(of: Self.controlName, reader: talkLink) }
 
     package func log(of shard: String) -> any EngineLog { log(of: shard, reader: nil) }
 
@@ -167,7 +169,7 @@ package final class PostgreSQLCluster: ClusterEngine {
         for node: String,
         _ journal: Journal
     ) throws(CommitLogError) -> any ClusterMessenger {
-        try PostgreSQLMessenger(settings, node, choice: choice, sending: registerLink, journal)
+        try PostgreSQLMessenger(settings, node, choice: choice, sending: talkLink, journal)
     }
 
     /// libpq skips servers that are read-only, but not a former primary that lives on: its commits

@@ -19,7 +19,7 @@ package final class PostgreSQLLog: EngineLog {
     private let isFollowed: Bool
 
     /// `isSynced`: a commit is on the disks of the server and of a copy before it is confirmed.
-    /// `reader` is a connection that others use, too, of a log that is followed.
+    /// `reader` is a connection that is kept, of a log that is followed.
     init(
         _ settings: PostgreSQLSettings,
         of shard: String,
@@ -172,13 +172,14 @@ package final class PostgreSQLLog: EngineLog {
     }
 
     package func trim(before number: UInt64) throws(CommitLogError) -> Bool {
-        try writer.withLock { link throws(CommitLogError) in
-            defer { if isFollowed { link.closeIfIdle() } }
+        try reader.withLock { link throws(CommitLogError) in
             let values: [PostgreSQLSession.Value] = [
                 .text(shard), .number(Int64(clamping: number)), .number(LogTable.rowsDeleted),
             ]
             let deleted = try link.run(logs.deleteEntries, values, until: .now + Self.timeout)
-            return deleted.changedCount < Int(LogTable.rowsDeleted)
+            let isDone = deleted.changedCount < Int(LogTable.rowsDeleted)
+            if isDone, !isFollowed { link.closeIfIdle() }
+            return isDone
         }
     }
 

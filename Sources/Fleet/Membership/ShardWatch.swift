@@ -125,6 +125,14 @@ struct ShardWatch {
         listed = listed.filter { now - $0.value.at <= timing.forgetAfter }
     }
 
+    /// These shards were absorbed.
+    mutating func forget(_ gone: some Collection<String>) {
+        for shard in gone {
+            ends[shard] = nil
+            listed[shard] = nil
+        }
+    }
+
     /// The shards that no gateway is known to work on: none of those that have it was heard of in
     /// the last two heartbeats.
     func doubtful(_ now: Moment) -> Set<String> {

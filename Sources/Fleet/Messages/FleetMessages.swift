@@ -56,8 +56,6 @@ final class FleetMessages: Sendable {
     /// The gateway has its name, and answers those who call it.
     private let hasName = Atomic<Bool>(false)
     private let wake: WakeUp
-    /// Ends a pause early.
-    private let ending: WakeUp
     private let worker = Locked<Worker?>(nil)
 
     init(
@@ -74,7 +72,6 @@ final class FleetMessages: Sendable {
         self.repeatsAgeMax = repeatsAgeMax
         self.messenger = messenger
         wake = try WakeUp()
-        ending = try WakeUp()
         let repeats = ToldRepeats(atMost: repeatsMax, ageMax: repeatsAgeMax)
         state = Locked(State(repeats: repeats))
     }
@@ -104,7 +101,6 @@ final class FleetMessages: Sendable {
         stopAsking()
         isStopping.store(true, ordering: .releasing)
         wake.signal()
-        ending.signal()
         worker.withLock { $0.take() }?.join()
         messenger.stop()
         // They may hold the queue, which holds this.
@@ -169,18 +165,23 @@ final class FleetMessages: Sendable {
 
     private func run() {
         var told: [String: UInt64] = [:]
+        var nextTell = Moment.now
         while !isStopping.load(ordering: .acquiring) {
-            wake.wait(timeout: state.withLock(\.entries) == nil ? nil : Self.entriesEvery)
+            wake.wait(timeout: pause(before: nextTell))
+            let isDue = nextTell <= .now
             let (untold, replies, entries) = state.withLock { state in
-                defer { (state.untold, state.replies) = ([], []) }
-                return (state.untold, state.replies, state.entries)
+                defer {
+                    state.replies = []
+                    if isDue { state.untold = [] }
+                }
+                return (isDue ? state.untold : [], state.replies, state.entries)
             }
             for reply in replies {
                 _ = send(reply.content, to: reply.node)
                 if case .answer = reply.content { state.withLock { $0.questions.answered() } }
             }
             let news = entries?() ?? [:]
-            guard !untold.isEmpty || news != told else { continue }
+            guard isDue, !untold.isEmpty || news != told else { continue }
             for start in stride(from: 0, to: max(untold.count, 1), by: FleetMessage.repeatsMax) {
                 let some = Array(untold[start...].prefix(FleetMessage.repeatsMax))
                 if send(.repeats(some, entries: news, sentAt: .now), to: nil) {
@@ -190,10 +191,16 @@ final class FleetMessages: Sendable {
                 }
             }
             // What comes meanwhile goes together.
-            let size = state.withLock(\.size)
-            let factor = Double(max(size, Self.gatewaysTelling)) / Double(Self.gatewaysTelling)
-            ending.wait(timeout: Self.tellEvery * factor)
+            let factor = Double(max(state.withLock(\.size), Self.gatewaysTelling))
+            nextTell = .now + Self.tellEvery * (factor / Double(Self.gatewaysTelling))
         }
+    }
+
+    /// How long there is nothing to tell but replies; nil: until it is signalled.
+    private func pause(before next: Moment) -> Duration? {
+        let (hasUntold, hasEntries) = state.withLock { (!$0.untold.isEmpty, $0.entries != nil) }
+        let pause = max(next - .now, hasUntold ? .zero : Self.entriesEvery)
+        return hasUntold || hasEntries ? pause : nil
     }
 
     // MARK: - Sending and taking

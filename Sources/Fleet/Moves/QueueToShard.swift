@@ -110,7 +110,8 @@ package struct QueueToShard {
             return note.stage == .ending ? try finish(note, nil) : try giveUp(note)
         }
         let report = try CommitLogError.onQueue { () throws(QueueError) in try queue.makeCopy() }
-        if let bytesMax = log.bytesMax, queue.copyBytes > bytesMax / 2 {
+        let room = try log.makeRoom(for: 2 * queue.copyBytes) ?? log.bytesMax
+        if let bytesMax = room, queue.copyBytes > bytesMax / 2 {
             queue.discardCopy()
             throw .noRoom(
                 "the queue of \(directory) has \(queue.copyBytes) bytes, and the log of a shard holds \(bytesMax); "

@@ -142,7 +142,6 @@ package struct MovingQueue {
         func publish(_ kind: CommitEntry.Kind, _ body: [UInt8]) throws(QueueError) {
             try asQueueError { () throws(CommitLogError) in try writer.publish(kind, body) }
         }
-        _ = try asQueueError { () throws(CommitLogError) in try log.makeRoom(for: 2 * bytes) }
         try publish(.baseBegins, BaseDraft.moveMark)
         let first = writer.position.entry
         var sent = 0

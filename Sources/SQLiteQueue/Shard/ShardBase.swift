@@ -62,12 +62,21 @@ struct ShardBase {
         roomForCommits(databaseBytes).map { commitLogBytes > $0 } ?? false
     }
 
-    /// Half of the room is used: the bytes for which the engine has to have room soon.
+    /// Half of the room is used: for so many more bytes the engine has to have room soon.
     fileprivate func roomWanted(databaseBytes: Int) -> Int? {
         guard let commitLogBytesMax, let room = roomForCommits(databaseBytes),
             commitLogBytes > room / 2, nextRoom <= .now
         else { return nil }
-        return 2 * commitLogBytesMax
+        return commitLogBytesMax
+    }
+
+    /// What the next epoch, acknowledgements and a base need.
+    func roomNeeded(databaseBytes: Int) -> Int { 2 * databaseBytes + bytesSinceBaseMin }
+
+    /// False if the engine was asked for room and has too little.
+    func hasRoom(for bytes: Int) -> Bool {
+        guard roomProblem != nil, let commitLogBytesMax else { return true }
+        return commitLogBytes + bytes <= commitLogBytesMax
     }
 
     private func roomForCommits(_ databaseBytes: Int) -> Int? {
@@ -80,8 +89,7 @@ struct ShardBase {
         switch room {
         case .success(let bytes):
             roomProblem = nil
-            guard let bytes, bytes > commitLogBytesMax ?? .max else { return }
-            commitLogBytesMax = bytes
+            commitLogBytesMax = bytes ?? commitLogBytesMax
         case .failure(let error): roomProblem = error
         }
     }
@@ -175,7 +183,7 @@ extension ShardLog {
             if let bytes = base.roomWanted(databaseBytes: databaseBytes) {
                 makeRoom(for: bytes)
                 // It may have reached its bound.
-                if base.roomWanted(databaseBytes: databaseBytes) == bytes { base.waitForRoom() }
+                if base.roomWanted(databaseBytes: databaseBytes) != nil { base.waitForRoom() }
             }
             switch base.stage {
             case .none:
@@ -213,7 +221,10 @@ extension ShardLog {
     func sendBase(_ directory: DataDirectory) throws(SQLiteError) {
         let databaseBytes = fileSize(directory.database) ?? 0
         try checkRoom(directory, besides: databaseBytes)
-        makeRoom(for: base.commitLogBytes + 2 * databaseBytes)
+        makeRoom(for: base.roomNeeded(databaseBytes: databaseBytes))
+        guard base.hasRoom(for: databaseBytes) else {
+            throw SQLiteError(CommitLogError(.noRoom, "the commit log has no room for a base"))
+        }
         let copying = try BaseCopying(in: directory, whileWritten: false)
         base.stage = .copying(copying)
         try beginBase()

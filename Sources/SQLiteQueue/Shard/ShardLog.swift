@@ -115,6 +115,8 @@ final class ShardLog: ChangeLog {
         let found = try migrate(directory, configuration)
         // Without tables there is nothing that the log was applied to.
         guard found > 0 || isNew else { throw .damage("the scratch database has vanished") }
+        // A log that was full could not even begin an epoch, although there may be room by now.
+        makeRoom(for: base.roomNeeded(databaseBytes: fileSize(directory.database) ?? 0))
         do throws(CommitLogError) {
             writer = try CommitWriter(
                 log,

@@ -83,8 +83,8 @@ class KilledCluster(Session):
         one is emptied when it works again."""
         member = self.trial.random.choice(self.members)
         home, before = member.home(), self.absorptions()
-        self.counts["streams without room"] += 1
-        with self.brokers.without_room(home, CLUSTER):
+        self.counts["streams that refuse"] += 1
+        with self.brokers.refusing(home, CLUSTER):
             for status, what in ((503, "does not fail"), (200, "goes on to fail")):
                 told = f"/healthz of {member.node} {what}"
                 self.wait_for(lambda: member.ask_devices("/healthz") == status, REPLACED_WITHIN, told)
