@@ -288,12 +288,16 @@ import Testing
         let heir = try trial.start(b)
         #expect(heir.wait { $0.fleet?.others.contains { $0.shards.contains(shard) } ?? false })
         a.view.isReachable = false
+        // The heir may not be faster than this test looks.
+        let log = try #require(trial.cluster.memory(of: shard))
+        log.holdReads(true)
         var (unattended, astray) = (0, 0)
         let isAdopted = eventually {
             guard let fleet = heir.status.fleet else { return false }
             if heir.letterShards.contains(shard) || fleet.absorptions == 1 { return true }
             if fleet.unattended.contains(shard) {
                 unattended += 1
+                log.holdReads(false)
             } else if !fleet.others.contains(where: { $0.isAlive && $0.shards.contains(shard) }) {
                 astray += 1
             }

@@ -53,7 +53,7 @@ package final class JetStreamCluster: ClusterEngine {
     /// The leader of each listed stream is asked, so a list of one is cheap.
     package func shards(named names: Set<String>) throws(CommitLogError) -> [ListedShard] {
         var shards: [ListedShard] = []
-        let deadline = Moment.now + JetStreamAPI.longTimeout
+        let deadline = Moment.now + JetStreamAPI.longTimeout / 2
         for name in names {
             guard .now < deadline else { throw .unreachable("JetStream lists too slowly") }
             shards += try list(name)

@@ -25,6 +25,8 @@ HEIR_LIVES = 11, 17
 GATEWAYS_KILLED, BROKERS_KILLED = "gateways killed", "brokers killed"
 # Seconds until a home shard that cannot be written is replaced.
 REPLACED_WITHIN = 120
+# Gateways of the largest session, for how many seconds two brokers are away, and how soon all go on afterwards.
+CROWD, AWAY_FOR, AWAY_GOES_ON_WITHIN = 12, 120, 90
 # Seconds until a broker that leaves leads nothing.
 LEAVES_WITHIN = 30
 # Seconds for which a gateway goes on standing still after it has lost its shard, once in a session of the long form.
@@ -36,6 +38,7 @@ def check(trial: Trial) -> None:
     break_brokers(trial, exactly_once, ROUNDS if trial.is_long else 1, KILLS_LEAST if trial.is_long else 0)
     if trial.is_long:
         break_brokers(trial, False, MORE_ROUNDS)
+        break_crowd(trial)
         break_gateways(trial)
 
 
@@ -129,6 +132,36 @@ class KilledCluster(Session):
         self.counts[BROKERS_KILLED] += count
         self.brokers.kill_some(self.trial.random, count, 3, self.goes_on)
 
+    def freeze_broker(self) -> None:
+        """A broker stands still, and all its connections stay."""
+        broker = self.trial.random.choice(self.brokers.all)
+        broker.signal(signal.SIGSTOP)
+        self.counts["brokers frozen"] += 1
+        self.each_goes_on("a broker stands still")
+        broker.signal(signal.SIGCONT)
+        self.each_goes_on("a broker that stood still goes on")
+
+    def lose_quorum(self, seconds: float) -> None:
+        """Two brokers are away. Nothing is answered with 200 meanwhile, and afterwards each gateway has its shard."""
+        homes = {member.node: member.home() for member in self.members}
+        chosen = self.trial.random.sample(self.brokers.all, 2)
+        for broker in chosen:
+            broker.kill()
+        self.counts[BROKERS_KILLED] += 2
+        # What was confirmed before is answered.
+        time.sleep(1)
+        answered = self.senders.answered
+        time.sleep(seconds)
+        more = self.senders.answered - answered
+        self.trial.expect(more == 0, f"{more} requests were answered with 200 without a quorum")
+        for broker in chosen:
+            broker.start()
+            broker.wait()
+        what = f"two brokers were away for {seconds:.0f} s"
+        self.each_goes_on(what, AWAY_GOES_ON_WITHIN)
+        found = {member.node: member.home() for member in self.members}
+        self.trial.expect(found == homes, f"{what}: the home shards were {homes}, and are {found}")
+
     def kill_both(self) -> None:
         member, broker = self.trial.random.choice(self.members), self.trial.random.choice(self.brokers.all)
         broker.kill()
@@ -166,6 +199,25 @@ def break_brokers(trial: Trial, exactly_once: bool, rounds: int, kills_least: in
     session.end()
     trial.say(f"{session.kills} kills of gateways and brokers")
     trial.expect(session.kills >= kills_least, f"{session.kills} kills, and {kills_least} are wanted")
+    brokers.kill()
+
+
+class Crowd(KilledCluster):
+    pause = 0.3
+
+
+def break_crowd(trial: Trial) -> None:
+    """So many gateways that most of their lists have only the shards whose owners are silent."""
+    brokers = Brokers(trial.work, trial.programs)
+    session = Crowd(trial, brokers, False, hosts=[Host()] * CROWD)
+    session.lose_machine()
+    session.freeze_broker()
+    session.kill_brokers(1)
+    session.crash()
+    session.lose_quorum(AWAY_FOR)
+    session.lose_machine()
+    session.end()
+    trial.say(f"{CROWD} gateways, {session.kills} kills of gateways and brokers")
     brokers.kill()
 
 
