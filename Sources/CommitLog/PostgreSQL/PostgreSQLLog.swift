@@ -1,8 +1,9 @@
 package import System
 
 /// A shard's commit log in PostgreSQL, a row for each entry. The fence is row 0 of the shard, which
-/// has the last number. Appends that wait for a standby must not hold up a reader: two connections,
-/// of which a log keeps the one that it uses all the time.
+/// has the last number. Appends that wait for a standby must not hold up a reader: two connections.
+/// A shard's log closes its reader when nothing is left to read. The log that is followed closes
+/// its writer after each append.
 package final class PostgreSQLLog: EngineLog {
     private static let timeout = Duration.seconds(2)
     /// Rows that one statement returns at most.

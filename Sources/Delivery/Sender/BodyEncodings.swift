@@ -5,7 +5,8 @@ struct BodyEncodings {
     /// A request whose body is being encoded. It has its places at the gates.
     struct Encoding {
         let load: Load
-        /// Of the settings with which the body is encoded.
+        /// The output that encodes the body and makes the request. The destination may have another
+        /// one by now.
         let output: any Output
         /// The memory that is reserved for it.
         let room: Int

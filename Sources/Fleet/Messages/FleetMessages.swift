@@ -12,7 +12,7 @@ final class FleetMessages: Sendable {
     /// Requests are told together, at most so often while there are ten gateways. A device repeats
     /// one later than that.
     private static let tellEvery = Duration.milliseconds(10)
-    /// How many messages a gateway gets in such a time, however many tell.
+    /// A gateway gets about so many messages in that time: in a larger fleet each tells less often.
     private static let gatewaysTelling = 10
     /// How far the logs go is told with requests, or so often. What was stored after that can be
     /// missing from a log without anyone noticing it.

@@ -15,8 +15,9 @@ struct ShardBase {
     private let bytesSinceBaseMin: Int
     /// What the log may hold; nil: it has no bound.
     private var commitLogBytesMax: Int?
-    /// When the engine may be asked to reserve more, and why it did not last; nil: it did.
+    /// The engine is not asked to reserve more before this moment.
     private var nextRoom = Moment(nanoseconds: 0)
+    /// Why the engine did not reserve what it was last asked for; nil: it did.
     private var roomProblem: CommitLogError?
     fileprivate(set) var stage = Stage.none
     /// The entry with which the base under way begins.
@@ -62,7 +63,8 @@ struct ShardBase {
         roomForCommits(databaseBytes).map { commitLogBytes > $0 } ?? false
     }
 
-    /// Half of the room is used: for so many more bytes the engine has to have room soon.
+    /// How many more bytes the engine should reserve now, because half of the room is used; nil:
+    /// none.
     fileprivate func roomWanted(databaseBytes: Int) -> Int? {
         guard let commitLogBytesMax, let room = roomForCommits(databaseBytes),
             commitLogBytes > room / 2, nextRoom <= .now
@@ -217,11 +219,11 @@ extension ShardLog {
         }
     }
 
-    /// Appends a base at once: without one, what comes next could not be restored.
+    /// Appends a base at once: without one, what comes next could not be restored. `prepare` has
+    /// asked for its room.
     func sendBase(_ directory: DataDirectory) throws(SQLiteError) {
         let databaseBytes = fileSize(directory.database) ?? 0
         try checkRoom(directory, besides: databaseBytes)
-        makeRoom(for: base.roomNeeded(databaseBytes: databaseBytes))
         guard base.hasRoom(for: databaseBytes) else {
             throw SQLiteError(CommitLogError(.noRoom, "the commit log has no room for a base"))
         }

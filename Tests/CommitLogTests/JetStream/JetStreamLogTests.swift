@@ -110,7 +110,7 @@ import Testing
         // What was made before counts.
         #expect(try log.makeRoom(for: start) == wider)
         #expect(try reserved() == wider)
-        // The owner counts on it, whoever opens the log.
+        // Another opener does not lower it, because the owner counts on it.
         #expect(try trial.log(queueBytes: queueBytes).bytesMax == wider)
         #expect(try log.makeRoom(for: 1 << 60) == commitLogBytesMax(forQueueOf: queueBytes))
         #expect(log.append([[2]], after: 1, id: id(2)) == .appended(2))
